@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
@@ -27,7 +28,8 @@ const char* chosen_by(const jobs::NoiseChoice& choice, const planning::Plan& pla
   return "";
 }
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
+constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
 /// @param exact_samplers whose time is not constant
 std::vector<std::string> not_covered(const releases::SiloFacts& facts, std::chrono::milliseconds interval,
@@ -406,14 +408,14 @@ PrivacyStatement make_unplanned_statement(const SiloId& silo, const std::string&
       "sums, "
       "and its plan cannot be made again by this version ({}). No guarantee can be stated for it (docs/advisories.md)",
       account.releases - account.releases_in_secret_order, account.releases, why);
-  Json json;
+  OrderedJson json;
   json["format"] = "undertone.privacy-statement/1";
   json["valid"] = false;
   json["silo"] = silo.name();
   json["dataset"] = dataset;
   json["run"] = run.hex();
   json["releases_made"] = account.releases;
-  json["advisories"] = Json::array({advisory});
+  json["advisories"] = OrderedJson::array({advisory});
   return {fmt::format("ADVISORY: {}\nPrivacy statement of {} for its data set \"{}\"\n  run          {}\n", advisory,
                       silo.name(), dataset, run.hex()),
           json.dump(2) + "\n"};
@@ -425,8 +427,10 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
   const double odometer = plan.epsilon_of(account.rounds);
   const Trust trust = trust_of(job, plan);
   const bool local = trust.assumption.empty();
-  const std::optional<double> user_level =
-      local && !holds_but_for_failures(plan) ? user_level_epsilon(plan, facts, account) : std::nullopt;
+  const double user_level = local && !holds_but_for_failures(plan)
+                                ? user_level_epsilon(plan, facts, account).value_or(kUnbounded)
+                                : kUnbounded;
+  const bool bounded = user_level < kUnbounded;
   const double epsilon = account.returned ? 0.0 : account.epsilon.value_rounded_up();
   const double delta = account.returned ? 0.0 : account.delta.value_rounded_up();
   const std::int64_t records = facts.records + (facts.holdout_public ? 0 : facts.holdout_records);
@@ -437,7 +441,7 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
   const bool seeded = noise != crypto::NoiseKind::Secure;
   const bool valid = !seeded && advisories.empty();
 
-  Json json;
+  OrderedJson json;
   json["format"] = "undertone.privacy-statement/1";
   json["valid"] = valid;
   json["silo"] = silo.name();
@@ -463,17 +467,17 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
   if (!std::holds_alternative<releases::ApproximateDp>(facts.target))
     json["promised"] = releases::to_string(facts.target);
   // Made of the same draws, so as little true of a run that an advisory concerns.
-  json["epsilon_odometer"] = advisories.empty() ? Json(odometer) : Json(nullptr);
+  json["epsilon_odometer"] = advisories.empty() ? OrderedJson(odometer) : OrderedJson(nullptr);
   json["odometer_note"] =
       account.filtered
           ? "what the releases made so far add up to; the guarantee is epsilon, covered by the data set's filter"
           : "what the releases made so far add up to; the guarantee is epsilon, reserved whole before the first";
   json["charged"] = account.filtered ? "per_release" : "whole";
   if (local) {
-    json["user_level_epsilon"] = user_level ? Json(*user_level) : Json(nullptr);
+    json["user_level_epsilon"] = bounded ? OrderedJson(user_level) : OrderedJson(nullptr);
     json["user_level_note"] =
         fmt::format("the same mechanism if all {} records were one person's, at the same delta{}", records,
-                    user_level                     ? ""
+                    bounded                        ? ""
                     : holds_but_for_failures(plan) ? ": none is known, as its cost holds but for a failure"
                                                    : ": beyond 30, which is as good as none");
   }
@@ -524,10 +528,11 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
   if (account.filtered)
     text +=
         "  charged      each release when it left, to the filter that bounds all later jobs on the data set together\n";
-  if (local)
-    text += user_level ? fmt::format("  user level   epsilon {:.1f} if all {} records were one person's\n",
-                                     std::ceil(10.0 * *user_level) / 10.0, records)
-                       : fmt::format("  user level   as good as none if all {} records were one person's\n", records);
+  if (local) {
+    const std::string promised =
+        bounded ? fmt::format("epsilon {:.1f}", std::ceil(10.0 * user_level) / 10.0) : "as good as none";
+    text += fmt::format("  user level   {} if all {} records were one person's\n", promised, records);
+  }
   text += "  not covered\n";
   for (const std::string& gap : gaps) text += "    - " + gap + "\n";
   return {std::move(text), json.dump(2) + "\n"};
