@@ -1,0 +1,66 @@
+#include "tests/support/every_job.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fmt/format.h>
+
+#include "shared/base/files.hpp"
+#include "tests/support/fault_world.hpp"
+#include "tests/support/small_federation.hpp"
+
+namespace undertone::tests {
+namespace {
+
+using Named = std::vector<std::pair<std::string, std::string>>;
+
+void add_statistics(const SmallFederation& federation, const std::string& name, Named& out) {
+  out.emplace_back(name, federation.job());
+}
+
+void add_shuffled(Named& out) {
+  for (const char* form : {"reports", "bits", "counts", "shares"}) {
+    SmallFederation federation;
+    federation.equal = true;
+    federation.shuffle = FaultWorlds::shuffle(form);
+    out.emplace_back(fmt::format("shuffled, {}", form), federation.job());
+  }
+}
+
+void add_worked(Named& out) {
+  std::vector<std::filesystem::path> files;
+  for (const auto& file :
+       std::filesystem::directory_iterator(std::filesystem::path(UNDERTONE_SOURCE_DIR) / "configs/jobs"))
+    files.push_back(file.path());
+  std::sort(files.begin(), files.end());
+  for (const std::filesystem::path& file : files)
+    out.emplace_back(file.stem().string(), read_file(file, std::size_t{1} << 20U).value());
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::string>> every_job() {
+  Named out;
+  for (const auto& [name, federation] : federations_of_every_algorithm()) out.emplace_back(name, federation.job());
+  int number = 0;
+  for (const SmallFederation& federation : federations_of_vectors())
+    add_statistics(federation, fmt::format("vectors, {}", ++number), out);
+  add_statistics(federation_of_reports(), "reports", out);
+  add_statistics(federation_of_functions(), "functions", out);
+  add_statistics(federation_of_choices(), "choices", out);
+  const std::string sums =
+      R"({"kind":"variance","column":"x0"},{"kind":"sum","column":"x1"},{"kind":"mean","column":"x2"},
+    {"kind":"histogram","column":"x0","bins":4},{"kind":"quantiles","column":"x1","bins":16,"probabilities":[0.5]},
+    {"kind":"count","column":"y","value":"yes"})";
+  const std::string products = R"(,{"kind":"covariance","columns":["x0","x1"]},
+    {"kind":"regression","columns":["x0","x1"],"response":"x2"})";
+  for (const auto& [noise, asked] : {std::pair("gaussian", sums + products), std::pair("laplace", sums)}) {
+    SmallFederation questions;
+    questions.statistics = fmt::format(R"({{"noise":"{}","questions":[{}]}})", noise, asked);
+    add_statistics(questions, fmt::format("totals, {}", noise), out);
+  }
+  add_shuffled(out);
+  add_worked(out);
+  return out;
+}
+
+}  // namespace undertone::tests
