@@ -1,4 +1,5 @@
-// Compiled at the beginning of .ci/run, to tell how fast the machine is. It must not change: the budget is a multiple of it.
+// Compiled at the beginning of .ci/run, to tell how fast the machine is. It must not change: the budget is a multiple
+// of it.
 #include <algorithm>
 #include <functional>
 #include <iostream>

@@ -124,7 +124,7 @@ class CoordinatorHost {
   boost::asio::steady_timer housekeeping_;
   boost::asio::steady_timer flushing_;
   std::map<SiloId, Peer> peers_;
-  std::map<SiloId, std::string> why_away_;  // of silos that had a session, by certificate
+  std::map<SiloId, std::string> why_away_;                   // of silos that had a session, by certificate
   std::map<std::string, std::unique_ptr<net::Link>> links_;  // to shufflers
   std::int64_t started_at_ = 0;
   std::optional<Error> failure_;
