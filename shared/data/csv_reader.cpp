@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <csv.h>
 #include <fcntl.h>
 #include <memory>
@@ -64,6 +65,9 @@ struct Reading {
   const RowMark* mark = nullptr;
   std::size_t mark_column = SIZE_MAX;
   std::vector<bool> marked;
+  const PersonColumn* person = nullptr;
+  std::size_t person_column = SIZE_MAX;
+  std::vector<PersonKey> persons;
   std::vector<std::string> problems;
   bool fatal = false;
 
@@ -99,6 +103,20 @@ std::string other_separator_after_quote(std::string_view line, char separator) {
   return "";
 }
 
+/// Keeps the keyed hash of an id, and overwrites the id.
+void take_person(Reading& reading, char* text, std::size_t size) {
+  const std::string_view id = id_in({text, size});
+  if (static_cast<std::size_t>(reading.record) < reading.persons.size()) {
+    PersonKey& key = reading.persons[static_cast<std::size_t>(reading.record)];
+    if (!id.empty()) {
+      key = reading.person->key(id);
+    } else {
+      reading.problem(fmt::format("column {}: expected a person's id, found none", reading.person_column + 1), false);
+    }
+  }
+  explicit_bzero(text, size);
+}
+
 void on_field(void* text, std::size_t size, void* state) {
   auto& reading = *static_cast<Reading*>(state);
   if (reading.fatal) return;
@@ -114,6 +132,7 @@ void on_field(void* text, std::size_t size, void* state) {
   }
   if (column == reading.mark_column && static_cast<std::size_t>(reading.record) < reading.marked.size())
     reading.marked[static_cast<std::size_t>(reading.record)] = cell == reading.mark->value;
+  if (column == reading.person_column) return take_person(reading, static_cast<char*>(text), size);
   if (column >= reading.header.size() || !reading.encoder->reads(column)) return;
   if (reading.record >= reading.targets.size()) return reading.problem("the file grew while it was read", true);
   if (!is_utf8(cell))
@@ -139,6 +158,18 @@ void find_mark(Reading& reading) {
   }
 }
 
+void find_person(Reading& reading) {
+  const auto found = std::find(reading.header.begin(), reading.header.end(), reading.person->column);
+  // The column's name is the silo's own: errors are for its terminal, and yet do not say it.
+  if (found == reading.header.end())
+    return reading.problem("expected the column of persons' ids that the configuration names", true);
+  reading.person_column = static_cast<std::size_t>(found - reading.header.begin());
+  if (std::find(found + 1, reading.header.end(), reading.person->column) != reading.header.end())
+    return reading.problem("expected one column of persons' ids, found several of its name", true);
+  if (reading.encoder->reads(reading.person_column))
+    reading.problem("the column of persons' ids may be no feature and no label", true);
+}
+
 void on_row(int terminator, void* state) {
   auto& reading = *static_cast<Reading*>(state);
   if (reading.fatal) return;
@@ -152,6 +183,7 @@ void on_row(int terminator, void* state) {
     if (!encoder) return reading.problem(encoder.error().message + other_separator(reading.header), true);
     reading.encoder.emplace(*std::move(encoder));
     if (reading.mark != nullptr) find_mark(reading);
+    if (reading.person != nullptr && !reading.fatal) find_person(reading);
     reading.features.setZero(static_cast<Eigen::Index>(reading.encoder->width()), reading.targets.size());
   } else if (reading.column != 0) {  // an empty line is no record
     if (reading.column != reading.header.size()) {
@@ -235,6 +267,10 @@ Result<CsvRecords> read_csv(const std::filesystem::path& file, const Schema& sch
     reading.mark = &*options.mark;
     reading.marked.assign(static_cast<std::size_t>(lines), false);
   }
+  if (options.person) {
+    reading.person = &*options.person;
+    reading.persons.assign(static_cast<std::size_t>(lines), PersonKey{});
+  }
   csv_parser parser;
   UNDERTONE_CHECK(csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI | CSV_REPALL_NL) == 0);
   csv_set_delim(&parser, static_cast<unsigned char>(options.dialect.separator));
@@ -282,8 +318,12 @@ Result<CsvRecords> read_csv(const std::filesystem::path& file, const Schema& sch
     reading.targets.conservativeResize(reading.record);
   }
   if (reading.mark != nullptr) reading.marked.resize(static_cast<std::size_t>(reading.record));
-  return CsvRecords{
-      {std::move(reading.features), std::move(reading.targets)}, reading.encoder->facts(), std::move(reading.marked)};
+  if (reading.person != nullptr) explicit_bzero(block.data(), block.size());  // the last ids stood in it
+  if (reading.person != nullptr) reading.persons.resize(static_cast<std::size_t>(reading.record));
+  return CsvRecords{{std::move(reading.features), std::move(reading.targets)},
+                    reading.encoder->facts(),
+                    std::move(reading.marked),
+                    std::move(reading.persons)};
 }
 
 }  // namespace undertone::data

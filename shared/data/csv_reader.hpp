@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "shared/data/csv_dialect.hpp"
+#include "shared/data/persons.hpp"
 #include "shared/data/record_encoder.hpp"
 #include "shared/models/linear_model.hpp"
 
@@ -25,6 +26,7 @@ struct CsvOptions {
   bool with_label = true;
   CsvDialect dialect = {};
   std::optional<RowMark> mark = {};
+  std::optional<PersonColumn> person = {};
   std::function<void(std::string_view)> bytes;  // sees every byte of the file, in order: for a digest
   std::function<void(std::uint64_t bytes, std::uint64_t of, std::int64_t records)> progress;  // each 16 MiB
 };
@@ -32,7 +34,8 @@ struct CsvOptions {
 struct CsvRecords {
   models::Records records;  // features in the schema's order, numeric ones scaled to [-1, 1]
   std::vector<ColumnFacts> columns;
-  std::vector<bool> marked;  // one for each record, where there is a mark to look for; else none
+  std::vector<bool> marked;             // one for each record, where there is a mark to look for; else none
+  std::vector<PersonKey> persons = {};  // one for each record, where there are persons; else none
 };
 
 /// Bounds on what a file can make this process hold.

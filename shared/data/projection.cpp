@@ -12,8 +12,8 @@ void Projection::project(const Eigen::Ref<const Eigen::MatrixXd>& features, Eige
 
 Dataset Projection::project(const Dataset& dataset) const {
   const auto projected = [this](const models::Records& records) {
-    models::Records out{Eigen::MatrixXd(directions.cols(), records.count()), records.targets};
-    if (records.count() > 0) project(records.features, out.features);
+    models::Records out{Eigen::MatrixXd(directions.cols(), records.rows()), records.targets, records.starts};
+    if (records.rows() > 0) project(records.features, out.features);
     return out;
   };
   return {projected(dataset.training), projected(dataset.holdout), projected(dataset.public_records)};

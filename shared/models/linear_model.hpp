@@ -13,9 +13,18 @@ namespace undertone::models {
 
 /// Records as columns, so that one record is contiguous.
 struct Records {
-  Eigen::MatrixXd features;  // [features, n]
-  Eigen::VectorXd targets;   // [n]: -1 or 1 where the loss classifies, else any finite number
-  [[nodiscard]] Eigen::Index count() const noexcept { return targets.size(); }
+  Eigen::MatrixXd features;  // [features, rows]
+  Eigen::VectorXd targets;   // [rows]: -1 or 1 where the loss classifies, else any finite number
+  /// Of persons, whose rows stand together: the first row of each, and the number of rows at the end. A person may have
+  /// no row. Empty where every row is a unit by itself, a record.
+  std::vector<std::int64_t> starts = {};
+
+  /// How many units there are: persons, or records. It is public; how many rows persons have is not.
+  [[nodiscard]] Eigen::Index count() const noexcept {
+    return of_persons() ? static_cast<Eigen::Index>(starts.size()) - 1 : targets.size();
+  }
+  [[nodiscard]] bool of_persons() const noexcept { return !starts.empty(); }
+  [[nodiscard]] Eigen::Index rows() const noexcept { return targets.size(); }
 };
 
 /// f(w, (x, y)) = loss(<w, (x, 1)>, y), the last coordinate present with an intercept.

@@ -59,7 +59,9 @@ double products_of_answer(const Release& release, std::size_t width) {
   const bool features = std::holds_alternative<releases::FeaturesMap>(release.ask.map);
   const double each = features ? numbers * static_cast<double>(std::max<std::size_t>(width, 1)) : 2.0 * numbers;
   // Whatever is drawn, all records of the block are looked at: for a permutation, or for which of them are drawn.
-  const auto records = static_cast<double>(std::max(release.records_drawn, release.rows));
+  const std::optional<releases::PersonContribution>& persons = release.ask.records.persons;
+  const auto records = static_cast<double>(std::max(release.records_drawn, release.rows)) *
+                       static_cast<double>(persons ? persons->records_max : 1);
   return each * records + static_cast<double>(release.block_records) + kProductsANumber * numbers +
          work_of(release).products;
 }

@@ -183,6 +183,14 @@ std::optional<double> Ask::noise_norm() const noexcept {
 
 const ReportsForm* Ask::reports() const noexcept { return std::get_if<ReportsForm>(&form); }
 
+bool takes_persons(const Ask& ask) {
+  const auto* sum = std::get_if<SumForm>(&ask.form);
+  const bool of_gradients = std::holds_alternative<GradientMap>(ask.map) ||
+                            std::holds_alternative<GradientDifferenceMap>(ask.map) ||
+                            std::holds_alternative<MetricsMap>(ask.map);
+  return sum != nullptr && !sum->noise_norm && of_gradients && std::holds_alternative<L2Bound>(ask.bound);
+}
+
 bool reports_indicators(const Ask& ask) {
   if (const auto* statistic = std::get_if<StatisticMap>(&ask.map)) return statistic->indicators;
   return statistics::counts(std::get<FeaturesMap>(ask.map).features);

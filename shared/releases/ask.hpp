@@ -14,6 +14,7 @@
 #include "shared/releases/dual_bound.hpp"
 #include "shared/releases/quantities.hpp"
 #include "shared/releases/records.hpp"
+#include "shared/releases/unit.hpp"
 
 namespace undertone::releases {
 
@@ -114,6 +115,8 @@ struct RecordSet {
   /// The draw is a multiset, of so many independent uniform records, as the source's theorems have it; without it a
   /// subset. A record may then be in a sum more than once, and moves it as much more.
   bool with_replacement = false;
+  /// The units of the block are persons, and this is what one contributes: whatever counts records counts persons.
+  std::optional<PersonContribution> persons = {};
 };
 
 /// What a contribution is cut to, in the norm that its name says. Replacing one record moves a sum by at most twice
@@ -263,6 +266,10 @@ struct Ask {
   /// How many numbers an answer has, or its reports add up to: one index of a selection.
   [[nodiscard]] Eigen::Index answer_size() const noexcept { return selects() ? 1 : dimension; }
 };
+
+/// Whether a person can contribute to such a release once, however many records she has: to sums of gradients, of their
+/// differences and of metrics that are clipped in l2. Source: spec person-unit 3.1.
+[[nodiscard]] bool takes_persons(const Ask& ask);
 
 /// Whether what each record reports on is 0 or 1, so that a unit is a record. @pre of form reports
 [[nodiscard]] bool reports_indicators(const Ask& ask);

@@ -4,6 +4,8 @@ namespace undertone::releases {
 
 std::string_view to_string(Unit unit) noexcept {
   switch (unit) {
+    case Unit::Person:
+      return "person";
     case Unit::Record:
       return "record";
   }
@@ -11,8 +13,10 @@ std::string_view to_string(Unit unit) noexcept {
 }
 
 Result<Unit> parse_unit(std::string_view text) {
-  if (text == to_string(Unit::Record)) return Unit::Record;
-  return Error{ErrorCode::InvalidArgument, fmt::format("expected \"{}\", got \"{}\"", to_string(Unit::Record), text)};
+  for (const Unit unit : {Unit::Record, Unit::Person})
+    if (text == to_string(unit)) return unit;
+  return Error{ErrorCode::InvalidArgument, fmt::format("expected \"{}\" or \"{}\", got \"{}\"", to_string(Unit::Record),
+                                                       to_string(Unit::Person), text)};
 }
 
 }  // namespace undertone::releases

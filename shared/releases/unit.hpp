@@ -7,10 +7,20 @@
 
 namespace undertone::releases {
 
-/// What is protected: a data set may differ from its neighbour in one of these.
-enum class Unit : std::uint8_t { Record = 1 };
+/// What is protected: a data set may differ from its neighbour in one of these. A person is all records with one id in
+/// the data set, however many there are. Source: spec person-unit 1.
+enum class Unit : std::uint8_t { Record = 1, Person = 2 };
 
-/// "record"
+/// What a person contributes to a release: the mean over as many of her records as may count, which are drawn afresh
+/// for each release and in secret where she has more, bounded once. So she moves a sum as far as one record would.
+/// Source: spec person-unit 3.1, `clipped_mean`.
+struct PersonContribution {
+  std::int64_t records_max = 16;  // s: public, and fixed before anybody looks at the data
+  friend bool operator==(const PersonContribution&, const PersonContribution&) = default;
+};
+inline constexpr std::int64_t kPersonRecordsMax = 64;
+
+/// "record", "person"
 [[nodiscard]] std::string_view to_string(Unit unit) noexcept;
 /// Its inverse. @return an error that says what was expected
 [[nodiscard]] Result<Unit> parse_unit(std::string_view text);
