@@ -160,8 +160,8 @@ const char* noise_by(const jobs::NoiseChoice& choice) {
 }
 
 /// What its author should look at once more, a sentence each.
-Json warnings_of(const planning::Plan& plan) {
-  Json out = Json::array();
+std::vector<std::string> warnings_of(const planning::Plan& plan) {
+  std::vector<std::string> out;
   if (std::string bare = planning::delta_warning(plan); !bare.empty()) out.push_back(std::move(bare));
   return out;
 }
@@ -213,30 +213,73 @@ bool answers_are_held(const jobs::Job& job, const planning::Plan& plan) {
          });
 }
 
-void print_silos(const Json& silos) {
-  for (const Json& silo : silos) {
-    fmt::print("{}: {} records; epsilon {:.6g}, delta {:.3g} for each; {} answers, {} bytes out, {} in\n",
-               silo["silo"].get<std::string>(), silo["records"].get<std::int64_t>(), silo["epsilon"].get<double>(),
-               silo["delta"].get<double>(), silo["rounds"].get<std::uint64_t>(),
-               silo["bytes_sent"].get<std::uint64_t>(), silo["bytes_received"].get<std::uint64_t>());
-    for (const Json& warning : silo["warnings"]) fmt::print("    WARNING: {}\n", warning.get<std::string>());
-    for (const Json& release : silo["releases"]) fmt::print("    {}\n", describe_release(release));
-    if (silo.contains("secret_parts")) fmt::print("    {}\n", describe_secret_parts(silo["secret_parts"]));
-    const double seconds = silo["answer_seconds"].get<double>();
-    if (silo["answers_are_held"].get<bool>()) {
+/// What one silo would do and pay.
+struct SiloPlan {
+  SiloId silo;
+  std::int64_t units = 0;  // of its training block: records, or persons
+  const planning::Plan* plan = nullptr;
+  std::uint64_t bytes_sent = 0;
+  std::uint64_t bytes_received = 0;
+  double answer_seconds = 0.0;
+  bool answers_are_held = false;
+};
+
+Result<std::vector<SiloPlan>> silo_plans(const jobs::Job& job, const Plans& plans) {
+  std::vector<SiloPlan> out;
+  for (const jobs::CohortMember& member : job.cohort) {
+    const planning::Plan& plan = plans.at(member.facts.silo);
+    UNDERTONE_TRY(const auto bytes, bytes_of(job, plan));
+    out.push_back({member.facts.silo, member.facts.records, &plan, bytes.first, bytes.second, answer_seconds(job, plan),
+                   answers_are_held(job, plan)});
+  }
+  return out;
+}
+
+Json to_json(const std::vector<SiloPlan>& silos) {
+  Json out = Json::array();
+  for (const SiloPlan& one : silos) {
+    const planning::Plan& plan = *one.plan;
+    Json releases = Json::array();
+    for (const PlannedRelease& release : releases_of(plan)) releases.push_back(to_json(release));
+    out.push_back({{"silo", one.silo.name()},
+                   {"records", one.units},
+                   {"epsilon", plan.epsilon().value_rounded_up()},
+                   {"delta", plan.delta().value_rounded_up()},
+                   {"rounds", plan.rounds()},
+                   {"bytes_sent", one.bytes_sent},
+                   {"bytes_received", one.bytes_received},
+                   {"releases", std::move(releases)},
+                   {"warnings", warnings_of(plan)}});
+    if (plan.parts_credit()) out.back()["secret_parts"] = to_json(secret_parts_of(plan));
+    out.back()["answer_seconds"] = one.answer_seconds;
+    out.back()["answers_are_held"] = one.answers_are_held;
+  }
+  return out;
+}
+
+void print_silos(const jobs::Job& job, const std::vector<SiloPlan>& silos) {
+  for (const SiloPlan& one : silos) {
+    const planning::Plan& plan = *one.plan;
+    fmt::print("{}: {} {}s; epsilon {:.6g}, delta {:.3g} for each; {} answers, {} bytes out, {} in\n", one.silo.name(),
+               one.units, releases::to_string(job.unit), plan.epsilon().value_rounded_up(),
+               plan.delta().value_rounded_up(), plan.rounds(), one.bytes_sent, one.bytes_received);
+    for (const std::string& warning : warnings_of(plan)) fmt::print("    WARNING: {}\n", warning);
+    for (const PlannedRelease& release : releases_of(plan)) fmt::print("    {}\n", describe(release));
+    if (plan.parts_credit()) fmt::print("    {}\n", describe(secret_parts_of(plan)));
+    if (one.answers_are_held) {
       fmt::print(
           "    its answers are held to multiples of policy.release_interval_ms, since how long one takes depends on "
           "the records: the dearest takes about {:.2g} ms, and an answer that overruns its interval tells that it "
           "did\n",
-          std::max(1.0, 1000.0 * seconds));
-    } else if (seconds > 1.0) {
-      fmt::print("    its dearest answer takes about {:.2g} s of a processor\n", seconds);
+          std::max(1.0, 1000.0 * one.answer_seconds));
+    } else if (one.answer_seconds > 1.0) {
+      fmt::print("    its dearest answer takes about {:.2g} s of a processor\n", one.answer_seconds);
     }
   }
 }
 
 /// What a job without a model would cost, and how wide its intervals will be.
-int plan_statistics(const jobs::Job& job, const std::map<SiloId, planning::Plan>& plans, const Json& silos, bool json) {
+int plan_statistics(const jobs::Job& job, const Plans& plans, const std::vector<SiloPlan>& silos, bool json) {
   const Result<std::vector<jobs::PlannedWidth>> widths = jobs::planned_widths(job, plans);
   if (!widths) return service::fail(widths.error());
   if (json) {
@@ -252,14 +295,14 @@ int plan_statistics(const jobs::Job& job, const std::map<SiloId, planning::Plan>
     }
     const Json out = {{"job", job.name},
                       {"accountant", plans.begin()->second.accountant()},
-                      {"silos", silos},
+                      {"silos", to_json(silos)},
                       {"statistics", std::move(statistics)}};
     fmt::print("{}\n", out.dump(2));
     return service::kDone;
   }
   fmt::print("\"{}\": {} statistics, {} silos, nothing has been sent yet\n", job.name, plan_rounds(job),
              job.cohort.size());
-  print_silos(silos);
+  print_silos(job, silos);
   fmt::print("intervals for the records themselves, whose only error is noise, over all silos:\n");
   for (const jobs::PlannedWidth& width : *widths) {
     fmt::print("    {}: +- {:.4g}, of {} ({}{})\n", width.statistic, width.half_width, width.of, width.law,
@@ -318,25 +361,9 @@ int plan_job(const std::filesystem::path& file, bool json) {
   const Result<std::map<SiloId, planning::Plan>> planned = jobs::plans_of(*job);
   if (!planned) return service::fail(planned.error());
   const std::map<SiloId, planning::Plan>& plans = *planned;
-  Json silos = Json::array();
-  for (const jobs::CohortMember& member : job->cohort) {
-    const planning::Plan& plan = plans.at(member.facts.silo);
-    const Result<std::pair<std::uint64_t, std::uint64_t>> bytes = bytes_of(*job, plan);
-    if (!bytes) return service::fail(bytes.error());
-    silos.push_back({{"silo", member.facts.silo.name()},
-                     {"records", member.facts.records},
-                     {"epsilon", plan.epsilon().value_rounded_up()},
-                     {"delta", plan.delta().value_rounded_up()},
-                     {"rounds", plan.rounds()},
-                     {"bytes_sent", bytes->first},
-                     {"bytes_received", bytes->second},
-                     {"releases", releases_of(plan)},
-                     {"warnings", warnings_of(plan)}});
-    if (plan.parts_credit()) silos.back()["secret_parts"] = secret_parts_of(plan);
-    silos.back()["answer_seconds"] = answer_seconds(*job, plan);
-    silos.back()["answers_are_held"] = answers_are_held(*job, plan);
-  }
-  if (!job->model) return plan_statistics(*job, plans, silos, json);
+  const Result<std::vector<SiloPlan>> silos = silo_plans(*job, plans);
+  if (!silos) return service::fail(silos.error());
+  if (!job->model) return plan_statistics(*job, plans, *silos, json);
   const double variance = mean_noise_variance(*job, plans, releases::QuestionKind::Gradient);
   const std::optional<algorithms::RiskBound> prediction = predicted_excess(*job, plans);
   const Json parameters = parameters_of(*job);
@@ -377,7 +404,7 @@ int plan_job(const std::filesystem::path& file, bool json) {
                                                  {"bound", prediction->bound},
                                                  {"source", prediction->source}}
                                           : Json(nullptr)},
-                {"silos", std::move(silos)}};
+                {"silos", to_json(*silos)}};
     fmt::print("{}\n", out.dump(2));
     return service::kDone;
   }
@@ -413,7 +440,7 @@ int plan_job(const std::filesystem::path& file, bool json) {
         "is no unbiased estimate of the mean where silos differ, and the rates above are not claimed\n",
         folds::to_string(job->aggregation), job->cohort.size(), held);
   }
-  print_silos(silos);
+  print_silos(*job, *silos);
   if (variance > 0.0)
     fmt::print(
         "noise of the {}weighted mean gradient: {:.4g} a coordinate; a gradient of the clip's length is {:.3g} times "

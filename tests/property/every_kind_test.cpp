@@ -53,9 +53,12 @@ Words words_of(const std::string& text) {
   const jobs::CohortMember& member = job.cohort.front();
   const planning::Plan plan = jobs::plan_of(job, member).value();
   Words out;
-  const nlohmann::ordered_json releases = operators::releases_of(plan);
-  for (const nlohmann::ordered_json& release : releases) out.plan += operators::describe_release(release) + "\n";
-  if (plan.parts_credit()) out.plan += operators::describe_secret_parts(operators::secret_parts_of(plan)) + "\n";
+  nlohmann::ordered_json releases = nlohmann::ordered_json::array();
+  for (const operators::PlannedRelease& release : operators::releases_of(plan)) {
+    out.plan += operators::describe(release) + "\n";
+    releases.push_back(operators::to_json(release));
+  }
+  if (plan.parts_credit()) out.plan += operators::describe(operators::secret_parts_of(plan)) + "\n";
   out.plan_json = releases.dump(1);
   const silo::Budget none{*releases::EpsilonAmount::rounded_down(0.0), *releases::DeltaAmount::rounded_down(0.0)};
   const silo::Budget budget{*releases::EpsilonAmount::rounded_down(20.0), *releases::DeltaAmount::rounded_down(0.5)};

@@ -15,11 +15,11 @@ TEST(PlannedReleasesTest, OfEveryAlgorithmAreListedAndSaidInALine) {
     SCOPED_TRACE(name);
     const jobs::Job job = jobs::parse_job(federation.job(), "small").value();
     const planning::Plan plan = jobs::plan_of(job, job.cohort.front()).value();
-    const nlohmann::ordered_json releases = releases_of(plan);
     std::uint64_t times = 0;
-    for (const nlohmann::ordered_json& release : releases) {
-      times += release.at("times").get<std::uint64_t>();
-      EXPECT_FALSE(describe_release(release).empty());
+    for (const PlannedRelease& release : releases_of(plan)) {
+      times += release.times;
+      EXPECT_FALSE(describe(release).empty());
+      EXPECT_EQ(to_json(release).at("times"), release.times);
     }
     EXPECT_EQ(times, plan.rounds());
   }
@@ -34,8 +34,10 @@ TEST(PlannedReleasesTest, OfEveryKindOfStatisticAreSaidInALine) {
   for (const tests::SmallFederation& federation : federations) {
     SCOPED_TRACE(federation.statistics);
     const jobs::Job job = jobs::parse_job(federation.job(), "small").value();
-    for (const nlohmann::ordered_json& release : releases_of(jobs::plan_of(job, job.cohort.front()).value())) {
-      EXPECT_FALSE(describe_release(release).empty());
+    const planning::Plan plan = jobs::plan_of(job, job.cohort.front()).value();
+    for (const PlannedRelease& planned : releases_of(plan)) {
+      EXPECT_FALSE(describe(planned).empty());
+      const nlohmann::ordered_json release = to_json(planned);
       for (const char* loss : {"mu", "epsilon"})
         if (release.contains("reports") && release["reports"].contains(loss)) losses.insert(loss);
     }
@@ -61,7 +63,8 @@ TEST(PlannedReleasesTest, SelectionsOfSeveralEpsilonsAreSaidAsARange) {
   }
   double least_said = 1e300;
   double most_said = 0.0;
-  for (const nlohmann::ordered_json& release : releases_of(plan)) {
+  for (const PlannedRelease& planned : releases_of(plan)) {
+    const nlohmann::ordered_json release = to_json(planned);
     if (!release.contains("selection")) continue;
     const auto& selection = release["selection"];
     most_said = std::max(most_said, selection["epsilon"].get<double>());
