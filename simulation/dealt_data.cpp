@@ -1,7 +1,9 @@
 #include "simulation/dealt_data.hpp"
 
 #include <algorithm>
+#include <map>
 
+#include "shared/data/persons.hpp"
 #include "shared/data/record_encoder.hpp"
 #include "shared/data/sized_partition.hpp"
 
@@ -105,6 +107,30 @@ class Dealer {
   std::optional<ColumnClasses> classes_;
 };
 
+/// Deals persons, each with all of her rows. @param sizes how many persons each silo gets
+Result<data::Partition> deal_persons(const RecordTable& table, const std::string& column,
+                                     const std::vector<std::size_t>& sizes, std::uint64_t seed) {
+  UNDERTONE_TRY(const std::vector<std::string> cells, table.column(column));
+  std::map<std::string, std::size_t> number;  // in the order of the ids, not of the file
+  for (const std::string& cell : cells) number.emplace(data::id_in(cell), 0);
+  if (number.contains(""))
+    return Error{ErrorCode::InvalidData,
+                 fmt::format("{}: expected an id in every row of \"{}\", found none in one", table.name(), column)};
+  std::size_t next = 0;
+  for (auto& [id, place] : number) place = next++;
+  std::vector<data::Indices> rows_of(number.size());
+  for (std::size_t row = 0; row < cells.size(); ++row)
+    rows_of[number.at(std::string(data::id_in(cells[row])))].push_back(row);
+  const Result<data::Partition> persons = data::deal(number.size(), sizes, seed);
+  if (!persons) return Error{persons.error().code, fmt::format("{}: {}", table.name(), persons.error().message)};
+  data::Partition out;
+  for (const data::Indices& of_silo : *persons) {
+    data::Indices& rows = out.emplace_back();
+    for (const std::size_t person : of_silo) rows.insert(rows.end(), rows_of[person].begin(), rows_of[person].end());
+  }
+  return out;
+}
+
 }  // namespace
 
 data::SplitRule split_of(const jobs::Job& job, const jobs::CohortMember& member) {
@@ -146,6 +172,12 @@ Result<DealtData> DealtData::deal(const jobs::Job& job, const std::filesystem::p
   for (const jobs::CohortMember& member : job.cohort)
     out.public_.push_back(static_cast<std::size_t>(member.facts.public_records));
   out.holdout_seed_ = job.simulation->holdout_seed;
+  if (job.unit == releases::Unit::Person) {
+    UNDERTONE_TRY(data::Partition persons,
+                  deal_persons(out.table_, job.simulation->person_column, sizes, job.simulation->partition_seed));
+    out.rows_ = std::move(persons);
+    return out;
+  }
   Dealer dealer(job, job_file.string());
   UNDERTONE_TRY(data::Partition rows, dealer.deal(out.table_, sizes));
   out.rows_ = std::move(rows);

@@ -69,6 +69,8 @@ Result<DirectCohort> DirectCohort::create(const Setup& setup, std::vector<Member
 }
 
 Result<PlannedCohort> plan_cohort(const jobs::Job& job, const std::vector<SimulatedSilo>& silos) {
+  if (job.unit == releases::Unit::Person)
+    return Error{ErrorCode::InvalidArgument, "simulations deal records: a job of persons runs over silos alone"};
   PlannedCohort out;
   std::map<jobs::PlannedFacts, planning::Plan> planned;
   for (const SimulatedSilo& silo : silos) {

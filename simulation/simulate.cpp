@@ -8,6 +8,7 @@
 #include "shared/base/files.hpp"
 #include "shared/config/json_section.hpp"
 #include "shared/data/csv_table.hpp"
+#include "shared/data/persons.hpp"
 #include "shared/jobs/planner.hpp"
 #include "simulation/dealt_data.hpp"
 #include "simulation/direct_cohort.hpp"
@@ -146,6 +147,25 @@ Result<std::string> job_for_simulation(const std::string& bytes, const std::stri
   return changed == document.root ? bytes : changed.dump(2) + "\n";
 }
 
+namespace {
+
+/// As a silo divides its persons, by a hash of their ids, which here is nobody's secret.
+Result<data::Dataset> split_dealt_persons(const data::CsvTable& file, const models::Records& records,
+                                          const jobs::Job& job, const jobs::CohortMember& member) {
+  const auto column = std::find(file.header.begin(), file.header.end(), job.simulation->person_column);
+  UNDERTONE_CHECK(column != file.header.end());  // they were dealt by it
+  std::vector<data::PersonKey> persons;
+  for (const std::vector<std::string>& row : file.rows) {
+    const Digest digest = sha256("simulated person " +
+                                 std::string(data::id_in(row[static_cast<std::size_t>(column - file.header.begin())])));
+    data::PersonKey& key = persons.emplace_back();
+    std::copy_n(digest.begin(), key.size(), key.begin());
+  }
+  return data::split_persons(records, persons, split_of(job, member));
+}
+
+}  // namespace
+
 Result<std::vector<SimulatedSilo>> silos_of(const jobs::Job& job, const std::filesystem::path& job_file) {
   UNDERTONE_TRY(const DealtData dealt, DealtData::deal(job, job_file));
   std::vector<SimulatedSilo> silos;
@@ -154,14 +174,16 @@ Result<std::vector<SimulatedSilo>> silos_of(const jobs::Job& job, const std::fil
     UNDERTONE_TRY(
         const models::Records records,
         data::to_records(dealt.file_of(i), job.schema, fmt::format("{}, silo {}", dealt.name(), facts.silo.name())));
-    UNDERTONE_TRY(data::Dataset dataset, data::split(records, split_of(job, job.cohort[i])));
+    UNDERTONE_TRY(data::Dataset dataset, job.unit == releases::Unit::Person
+                                             ? split_dealt_persons(dealt.file_of(i), records, job, job.cohort[i])
+                                             : data::split(records, split_of(job, job.cohort[i])));
     if (facts.public_records > 0) {
       UNDERTONE_TRY(dataset.public_records,
                     data::to_records(dealt.public_file_of(i), job.schema,
                                      fmt::format("{}, public records of {}", dealt.name(), facts.silo.name())));
     }
-    silo::DatasetFacts own{job.schema, dataset.training.count(), dataset.holdout.count(), facts.holdout_public,
-                           dataset.public_records.count()};
+    silo::DatasetFacts own{job.schema,           dataset.training.count(),       dataset.holdout.count(),
+                           facts.holdout_public, dataset.public_records.count(), job.unit};
     silos.push_back({facts.silo, policy_for(job, job.cohort[i]), std::move(own), std::move(dataset)});
   }
   return silos;

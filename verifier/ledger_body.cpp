@@ -173,6 +173,18 @@ bool has_exactly(const Fields& fields, const Keys& keys, Format format, const st
       good = false;
       continue;
     }
+    if (are_of_opening(keys) && key == "persons") {
+      if (from_hex(value, kHashBytes)) continue;
+      problems.add("{}: persons: expected {} bytes of lower-case hex, found {}", where, kHashBytes, printable(value));
+      good = false;
+      continue;
+    }
+    if (are_of_opening(keys) && key == "unit") {
+      if (value == "person") continue;
+      problems.add("{}: unit: expected \"person\", found {}", where, printable(value));
+      good = false;
+      continue;
+    }
     if (are_of_opening(keys) && key == "nonce") {
       constexpr std::size_t kNonceBytes = 16;
       if (from_hex(value, kNonceBytes)) continue;

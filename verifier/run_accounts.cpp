@@ -265,7 +265,7 @@ void RunAccounts::add(std::int64_t sequence, const Fields& fields) {
   }
   if (kind == "opened") {
     has_public_records_ = fields.contains("public_records");
-    format_ = fields.at("format") == "2" ? Format::Two : Format::One;
+    format_ = fields.at("format") == "1" ? Format::One : Format::Two;
     return;
   }
   if (kind == "upgraded") return upgrade(sequence, fields);

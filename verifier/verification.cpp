@@ -104,8 +104,12 @@ class Verification {
     findings_.dataset = fields.at("dataset");
     findings_.noise = fields.at("noise");
     findings_.public_key = fields.at("public_key");
-    if (fields.at("format") != "1" && fields.at("format") != "2") {
-      problems_.add("entry 1: expected the format \"1\" or \"2\", found {}", printable(fields.at("format")));
+    const bool of_units = fields.contains("unit") || fields.contains("persons");
+    const bool whole = fields.contains("unit") && fields.contains("persons");
+    const std::string& format = fields.at("format");
+    if (of_units ? !whole || format != "3" : format != "1" && format != "2") {
+      problems_.add("entry 1: expected the format {}, found {}",
+                    of_units ? "\"3\" with a unit and persons" : "\"1\" or \"2\"", printable(format));
     }
     if (expectations_.dataset && *expectations_.dataset != findings_.dataset) {
       problems_.add("entry 1: this is another data set's ledger: expected {}, found {}",

@@ -110,8 +110,31 @@ std::uint64_t parse_weight(config::Section& section, std::int64_t records, bool 
       section.integer("weight", 1, kWeightMax, "public weight in the mean (default: records)"));
 }
 
+/// How many units there are in each block.
+struct Counts {
+  std::int64_t training = 1;
+  std::int64_t holdout = 0;
+};
+
+Counts parse_counts(config::Section& section, releases::Unit unit) {
+  Counts out;
+  const bool persons = unit == releases::Unit::Person;
+  if (!persons || section.recording()) {
+    out.training = section.integer("records", 1, kRecordsMax, "n_i, the silo's training records: public");
+    out.holdout = section.integer("holdout_records", 0, kRecordsMax, "records kept for evaluation: public");
+  }
+  if (persons || section.recording()) {
+    out.training = section.integer("persons", 1, kRecordsMax,
+                                   "of unit person in place of records: the persons that train: public, where their "
+                                   "number of records is secret");
+    out.holdout = section.integer("holdout_persons", 0, kRecordsMax, "of unit person: persons kept for evaluation");
+  }
+  return out;
+}
+
 /// Adds the silos of one entry. @param room for how many more there is
-void add_entry(config::Section& section, std::size_t room, bool by_rule, std::vector<CohortMember>& cohort) {
+void add_entry(config::Section& section, std::size_t room, bool by_rule, releases::Unit unit,
+               std::vector<CohortMember>& cohort) {
   const std::string name =
       section.text("silo",
                    "its name: the CN of its certificate; with count the first number in braces, as in "
@@ -121,13 +144,15 @@ void add_entry(config::Section& section, std::size_t room, bool by_rule, std::ve
     count = static_cast<std::size_t>(section.integer("count", 1, static_cast<std::int64_t>(kSilosMax),
                                                      "so many silos with what follows alike (default one)"));
   const releases::Target target = parse_target(section);
-  const std::int64_t records = section.integer("records", 1, kRecordsMax, "n_i, the silo's training records: public");
-  const std::int64_t holdout =
-      section.integer("holdout_records", 0, kRecordsMax, "records kept for evaluation: public");
+  const Counts counts = parse_counts(section, unit);
+  const std::int64_t records = counts.training;
+  const std::int64_t holdout = counts.holdout;
   const bool is_public =
       section.boolean("holdout_public", "the owner declared the holdout public: evaluated exactly, not protected");
   std::int64_t public_records = 0;
-  if (section.has("public_records"))
+  if (unit == releases::Unit::Person && !section.recording()) {
+    section.refuse("public_records", "expected none: records of persons are protected, all of them");
+  } else if (section.has("public_records"))
     public_records = section.integer(
         "public_records", 0, kRecordsMax,
         "records beside those, which the owner declared public when the data set was added (default 0): public");
@@ -144,12 +169,12 @@ void add_entry(config::Section& section, std::size_t room, bool by_rule, std::ve
 
 }  // namespace
 
-ParsedCohort parse_cohort(config::Section& root) {
+ParsedCohort parse_cohort(config::Section& root, releases::Unit unit) {
   ParsedCohort out{{}, parse_weight_rule(root)};
   std::vector<CohortMember>& cohort = out.members;
   const bool by_rule = out.weights && !root.recording();  // the reference has both
   for (config::Section section : root.objects("cohort", 1, kSilosMax, "the silos, with what is public about each"))
-    add_entry(section, kSilosMax - cohort.size(), by_rule, cohort);
+    add_entry(section, kSilosMax - cohort.size(), by_rule, unit, cohort);
   if (by_rule && !cohort.empty()) {
     if (const Status set = set_weights(*out.weights, cohort); !set) root.problem("weights", set.error().message);
   }

@@ -20,7 +20,8 @@ struct ParsedCohort {
 /// stands the first one's number in braces, and the others count on from it. "clinic-{001}" with count 3 is clinic-001,
 /// clinic-002 and clinic-003; numbers that need more digits have them.
 /// With the key "weights" a rule says how much each silo counts, else its own `weight`. @see WeightRule
-[[nodiscard]] ParsedCohort parse_cohort(config::Section& root);
+/// @param unit what the job protects: silos say how many persons they have, or how many records
+[[nodiscard]] ParsedCohort parse_cohort(config::Section& root, releases::Unit unit);
 
 /// The members' facts, in their order.
 [[nodiscard]] std::vector<releases::SiloFacts> silo_facts(const std::vector<CohortMember>& cohort);

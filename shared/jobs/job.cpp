@@ -35,9 +35,10 @@ algorithms::GradientShape gradients_of(const JobTerms& job) {
 }
 
 planning::Schedule schedule_with(const Job& job, const algorithms::GradientShape& shape) {
-  planning::Schedule own = job.algorithm->schedule(shape);
-  if (!job.model) return own;
-  return algorithms::WithEvaluation::schedule(own, *job.model, job.evaluation_every);
+  planning::Schedule out = job.algorithm->schedule(shape);
+  if (job.model) out = algorithms::WithEvaluation::schedule(out, *job.model, job.evaluation_every);
+  for (planning::ScheduledRounds& part : out) part.ask.records.persons = job.person;
+  return out;
 }
 
 }  // namespace
@@ -154,7 +155,7 @@ Result<ReadJob> read_job(const nlohmann::json& document, config::Problems& probl
   const NoiseChoice& noise_choice = privacy.noise_choice;
   std::optional<Shuffle>& shuffle = privacy.shuffle;
 
-  ParsedCohort parsed_cohort = parse_cohort(root);
+  ParsedCohort parsed_cohort = parse_cohort(root, privacy.unit);
   std::vector<CohortMember>& cohort = parsed_cohort.members;
   problem.silos = static_cast<std::uint32_t>(cohort.size());
   const std::optional<double>& bounded = privacy.clip_norm ? privacy.clip_norm : privacy.coordinate_bound;
@@ -190,6 +191,9 @@ Result<ReadJob> read_job(const nlohmann::json& document, config::Problems& probl
   if (algorithm.theorem && algorithm.theorem->envelope)
     choice.model = smoothed(*choice.model.linear(), *algorithm.theorem->envelope);
   if (algorithm.method) check_model(algorithm, model, problems);
+  if (algorithm.method && privacy.unit == releases::Unit::Person)
+    check_persons(*algorithm.method, model, {*bound, shuffled, noise_norm.has_value(), projection.has_value()},
+                  problems);
   if (algorithm.method && problems.none()) check_parts(algorithm, model, shuffled, cohort, problems);
   if (algorithm.method && !projection) check_smoothness((*algorithm.method)->traits(), model, schema, problems);
   if (model.moments() != nullptr && problems.none()) check_moments(*algorithm.method, problem, problems);
@@ -208,7 +212,7 @@ Result<ReadJob> read_job(const nlohmann::json& document, config::Problems& probl
   if (is_scaled(asked, algorithm, model, problems)) aggregation.scaled_to = whole_cohort(cohort);
   check_robust(aggregation, algorithm, model, shuffled, cohort.size(), problems);
   const Evaluation evaluation = parse_evaluation(root, model, algorithm.rounds, problems);
-  std::optional<SimulationData> simulation = parse_simulation(root, silo_facts(cohort));
+  std::optional<SimulationData> simulation = parse_simulation(root, silo_facts(cohort), privacy.unit);
   root.finish();
   if (!problems.none()) return problems.error();
 
@@ -235,6 +239,8 @@ Result<ReadJob> read_job(const nlohmann::json& document, config::Problems& probl
                initial};
   job.standardised = standardised;
   job.noise_norm = noise_norm;
+  job.person = privacy.person;
+  if (job.unit == releases::Unit::Record) job.person.reset();
   return ReadJob(std::move(job), *std::move(algorithm.method), std::nullopt, problems.file());
 }
 
@@ -270,6 +276,10 @@ Result<planning::Plan> plan_of(const Job& job, const CohortMember& member) {
   Result<planning::Plan> plan = planning::make_plan(schedule_with(job, shape), member.facts, shuffling_of(job));
   if (!plan) return plan;
   for (const planning::Plan::Segment& segment : plan->segments()) {
+    if (segment.release.ask.records.persons && !releases::takes_persons(segment.release.ask))
+      return Error{ErrorCode::InvalidConfig,
+                   fmt::format("silo {}: {} of persons are not served: expected the unit \"record\"",
+                               member.facts.silo.name(), releases::to_string(segment.release.ask.kind()))};
     const Status fits = queries::check_fits(segment.release, job.reply_lattice);
     if (!fits)
       return Error{fits.error().code, fmt::format("silo {}: {}", member.facts.silo.name(), fits.error().message)};

@@ -131,6 +131,23 @@ void check_model(const AlgorithmChoice& algorithm, const models::Model& model, c
   }
 }
 
+void check_persons(const algorithms::Method& algorithm, const models::Model& model, const AroundPersons& job,
+                   config::Problems& problems) {
+  const auto refuse = [&](const std::string& what) {
+    problems.add("/privacy/unit", fmt::format("expected \"record\": {} of persons is not served yet", what));
+  };
+  const algorithms::MethodTraits traits = algorithm->traits();
+  if (model.linear() == nullptr) refuse(fmt::format("a {} model", model.name()));
+  if (job.shuffled) refuse("a shuffled job");
+  // It is a product over all rows at once, whose number is secret: neither its time nor its last digits may tell of it.
+  if (job.projected) refuse("a projection or standardisation");
+  // A descent of a silo's own draws records, an objective's noise is proven for one record's curvature, and a bound by
+  // coordinates or in another norm is not that of a person's mean.
+  if (traits.local_steps != 0 || traits.twice_differentiable || !std::holds_alternative<releases::L2Bound>(job.bound) ||
+      job.generalised_noise)
+    refuse(std::string(algorithm->name()));
+}
+
 void check_parts(const AlgorithmChoice& algorithm, const models::Model& model, bool shuffled,
                  const std::vector<CohortMember>& cohort, config::Problems& problems) {
   using Assignment = releases::Slice::Assignment;

@@ -39,6 +39,17 @@ void check_shuffled(const Shuffle& shuffle, const AroundShuffle& job, config::Pr
 /// Whether the algorithm, and the theorem that chose it, are for the model's loss.
 void check_model(const AlgorithmChoice& algorithm, const models::Model& model, config::Problems& problems);
 
+/// What else a job of persons says.
+struct AroundPersons {
+  const releases::Bound& bound;
+  bool shuffled = false;
+  bool generalised_noise = false;
+  bool projected = false;
+};
+/// Whether an answer can be made of persons: what cannot is refused in words, not read record by record.
+void check_persons(const algorithms::Method& algorithm, const models::Model& model, const AroundPersons& job,
+                   config::Problems& problems);
+
 /// Whether records may draw bins for themselves.
 void check_parts(const AlgorithmChoice& algorithm, const models::Model& model, bool shuffled,
                  const std::vector<CohortMember>& cohort, config::Problems& problems);

@@ -27,12 +27,27 @@ Privacy parse_privacy(config::Section section, bool statistics) {
   out.shuffled = section.choice<bool>(
       "mode", {{"isrl", false}, {"shuffle", true}},
       "isrl: every silo's own noise protects, nobody else is trusted; shuffle: less noise, and shufflers are trusted");
-  const std::string unit = section.text("unit", "\"record\": what is protected");
+  const std::string unit =
+      section.text("unit", "what is protected: \"record\", or \"person\", all records of one person at a silo");
   if (!unit.empty()) {
     const Result<releases::Unit> parsed = releases::parse_unit(unit);
     if (!parsed) section.problem("unit", parsed.error().message);
     if (parsed) out.unit = *parsed;
   }
+  if (out.unit == releases::Unit::Person || section.recording()) {
+    config::Section person = section.object("person", "of unit person: what one contributes to an answer");
+    (void)person.choice<int>("contribution", {{"clipped_mean", 1}},
+                             "the mean over her records' gradients, clipped once");
+    out.person = releases::PersonContribution{
+        person.integer("records_max", 1, releases::kPersonRecordsMax,
+                       "so many of her records at most, drawn afresh for each answer: public, and fixed before anybody "
+                       "looks at the data")};
+    person.finish();
+  } else {
+    section.refuse("person", "expected none: the unit is not a person");
+  }
+  if (out.unit == releases::Unit::Person && statistics)
+    section.problem("unit", "expected \"record\": statistics of persons are not served yet");
   if (statistics) {
     if (out.shuffled) section.problem("mode", "expected \"isrl\": no shuffler hides statistics");
     refuse_of_statistics(section);

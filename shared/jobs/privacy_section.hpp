@@ -17,6 +17,7 @@ inline constexpr double kBoundMax = 1e9;
 struct Privacy {
   bool shuffled = false;
   releases::Unit unit = releases::Unit::Record;
+  std::optional<releases::PersonContribution> person;  // of the unit person
   std::optional<double> clip_norm;
   std::optional<double> coordinate_bound;
   std::optional<bool> generalised_noise;  // the law that was named, or the method's own

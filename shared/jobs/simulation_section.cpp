@@ -86,6 +86,21 @@ void parse_partition(config::Section& section, SimulationData& out, std::size_t 
                                          : "expected none: it is of dirichlet");
 }
 
+/// Of a job of persons: they are dealt at random, each with all of her rows, and divided by a hash of their ids.
+void parse_persons(config::Section& section, releases::Unit unit, SimulationData& out) {
+  if (unit != releases::Unit::Person && !section.recording()) {
+    section.refuse("person_column", "expected none: the unit is not a person");
+    return;
+  }
+  out.person_column = section.text("person_column", "of unit person: the column of csv that holds a person's id");
+  if (section.recording()) return;
+  section.refuse("holdout_seed", "expected none: a hash of their ids chooses which persons are held out");
+  if (out.partition != DealtBy::Random)
+    section.problem("partition", "expected \"random\": persons are dealt with all of their rows");
+  if (!std::holds_alternative<CsvRecords>(out.files) || out.test)
+    section.problem("csv", "expected one csv and no test of its own: persons stand in a table with their ids");
+}
+
 std::set<std::filesystem::path> paths_of(const RecordFiles& files) {
   std::vector<std::string> names;
   if (const auto* csv = std::get_if<CsvRecords>(&files)) names = {csv->file};
@@ -125,7 +140,8 @@ double holdout_fraction_of(const releases::SiloFacts& facts) {
   return (holdout + 0.5) / (holdout + static_cast<double>(facts.records));
 }
 
-std::optional<SimulationData> parse_simulation(config::Section& root, const std::vector<releases::SiloFacts>& silos) {
+std::optional<SimulationData> parse_simulation(config::Section& root, const std::vector<releases::SiloFacts>& silos,
+                                               releases::Unit unit) {
   if (!root.has("simulation")) return std::nullopt;
   config::Section section =
       root.object("simulation", "where undertone simulate and partition find data; silos ignore it");
@@ -150,8 +166,10 @@ std::optional<SimulationData> parse_simulation(config::Section& root, const std:
       section.problem("holdout_fraction", "expected none: with test, holdout_records of the cohort says how many");
     if (!section.recording()) check_test(section, out, silos);
   }
-  out.holdout_seed = static_cast<std::uint64_t>(
-      section.integer("holdout_seed", 0, INT64_MAX, "chooses them; with test, where they stand in a silo's file"));
+  if (unit != releases::Unit::Person || section.recording())
+    out.holdout_seed = static_cast<std::uint64_t>(
+        section.integer("holdout_seed", 0, INT64_MAX, "chooses them; with test, where they stand in a silo's file"));
+  parse_persons(section, unit, out);
   section.finish();
   return out;
 }

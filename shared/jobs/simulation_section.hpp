@@ -9,6 +9,7 @@
 
 #include "shared/config/json_section.hpp"
 #include "shared/releases/silo_facts.hpp"
+#include "shared/releases/unit.hpp"
 
 namespace undertone::jobs {
 
@@ -46,6 +47,7 @@ struct SimulationData {
   double concentration = 1.0;     // of Dirichlet
   double holdout_fraction = 0.0;  // without test
   std::uint64_t holdout_seed = 0;
+  std::string person_column;  // of a job of persons: whose each row is
 };
 
 /// What every statement of a job with shared records has to add (decision 14).
@@ -58,8 +60,10 @@ inline constexpr double kHoldoutFractionMax = 0.9;  // of a silo's records
 /// the product is rounded down to what is meant.
 [[nodiscard]] double holdout_fraction_of(const releases::SiloFacts& facts);
 
-/// A job's "simulation", which may be left out. @param silos in SiloId order
+/// A job's "simulation", which may be left out. @param silos in SiloId order @param unit what the job protects: persons
+/// are dealt whole, with all of their rows
 [[nodiscard]] std::optional<SimulationData> parse_simulation(config::Section& root,
-                                                             const std::vector<releases::SiloFacts>& silos);
+                                                             const std::vector<releases::SiloFacts>& silos,
+                                                             releases::Unit unit);
 
 }  // namespace undertone::jobs

@@ -53,9 +53,9 @@ Result<ReadJob> read_statistics_job(config::Section& root, std::string name, dat
   root.refuse("wire", "expected none beside statistics: answers are whole totals, and questions have no point");
   root.refuse("weights", "expected none beside statistics: the silos' totals are added up");
   const Privacy privacy = parse_privacy(root.object("privacy"), true);
-  std::vector<CohortMember> cohort = parse_cohort(root).members;
+  std::vector<CohortMember> cohort = parse_cohort(root, releases::Unit::Record).members;
   const Participation participation = parse_participation(root, cohort, problems);
-  std::optional<SimulationData> simulation = parse_simulation(root, silo_facts(cohort));
+  std::optional<SimulationData> simulation = parse_simulation(root, silo_facts(cohort), releases::Unit::Record);
   root.finish();
   if (!problems.none()) return problems.error();
   JobTerms job{std::move(name),

@@ -258,14 +258,22 @@ std::string describe_segment(const planning::Plan::Segment& segment, const data:
                              ? fmt::format(", at rho {:.6g} each", release.cost().concentrated.value_rounded_up())
                              : std::string();
   const char* block = block_of(release);
+  const char* units = release.ask.records.persons ? "persons" : "records";
   const std::string of_each = release.records_drawn == 1 ? fmt::format("one {} record", block)
                                                          : fmt::format("{} {} records", release.records_drawn, block);
-  std::string what = release.ask.local() ? fmt::format("{} times {}, {} steps of {} each", segment.rounds,
-                                                       means_of(release.ask.kind()), release.draws(), of_each)
-                                         : fmt::format("{} times {} over {} {} records", segment.rounds,
-                                                       means_of(release.ask.kind()), release.records_drawn, block);
+  std::string what = release.ask.local()
+                         ? fmt::format("{} times {}, {} steps of {} each", segment.rounds, means_of(release.ask.kind()),
+                                       release.draws(), of_each)
+                         : fmt::format("{} times {} over {} {} {}", segment.rounds, means_of(release.ask.kind()),
+                                       release.records_drawn, block, units);
   what += drawn_of(release);
-  if (release.is_public()) return what + ", exactly: their owner declared these records public";
+  if (release.is_public()) return what + fmt::format(", exactly: their owner declared these {} public", units);
+  if (const std::optional<releases::PersonContribution>& persons = release.ask.records.persons)
+    return what + fmt::format(
+                      ", each person as the mean over {} of her records at most, drawn afresh and in secret, clipped "
+                      "once to {}, with noise of standard deviation {:.4g} on each of {} numbers{}",
+                      persons->records_max, clip_phrase(release.ask), stddev, release.ask.dimension,
+                      release.ask.smoothness() ? "; both are less, in proportion, where the two points are near" : "");
   return what +
          fmt::format(", each record clipped to {}, with {}noise of standard deviation {:.4g} on each of {} numbers{}{}",
                      clip_phrase(release.ask), law, stddev, release.ask.dimension,
@@ -420,17 +428,26 @@ std::string describe_job(const RunId& run, const SiloMachine::Accepted& consider
   text += fmt::format("  The dearest answer takes about {:.2g} s of a processor.\n",
                       std::max(products / planning::kProductsASecond, 1e-3));
   text += "  Besides: that it takes part, when each answer leaves, and the head of its ledger.\n";
-  text += fmt::format("  Public in any case: that there are {} training and {} holdout records.\n",
-                      member.facts.records, member.facts.holdout_records);
+  const bool persons = job.unit == releases::Unit::Person;
+  text += fmt::format("  Public in any case: that there are {} training and {} holdout {}{}.\n", member.facts.records,
+                      member.facts.holdout_records, persons ? "persons" : "records",
+                      persons ? "; how many records they have is not" : "");
   // Two equally likely records: (1 + TV) / 2 with TV <= (e^epsilon - 1 + 2 delta) / (e^epsilon + 1).
+  const std::string_view unit = releases::to_string(job.unit);
   const double right = (1.0 + delta * std::exp(-epsilon)) / (1.0 + std::exp(-epsilon));
   text += fmt::format(
       "  What that promises: for everything this run could send together, epsilon {:.6g} and delta {:.3g} for each "
-      "protected record,\n"
-      "  against {}. Whoever knows all other records and must guess which of two possible "
-      "records is in\n"
+      "protected {},\n"
+      "  against {}. Whoever knows all other {}s and must guess which of two possible "
+      "{}s is in\n"
       "  the data, each equally likely beforehand, is right in at most {:.1f} % of cases; 50 % would be pure chance.\n",
-      epsilon, delta, against_of(job, plan), std::ceil(1000.0 * right) / 10.0);
+      epsilon, delta, persons ? "person with all of her records" : "record", against_of(job, plan), unit, unit,
+      std::ceil(1000.0 * right) / 10.0);
+  if (persons)
+    text +=
+        "  It rests on the ledger's key, which keeps secret where a person stands. It does not cover a person under "
+        "two "
+        "ids, people whose records tell of each other, nor what other silos say of her.\n";
   if (owes_shuffler(job, plan)) text += describe_trust(job, plan);
   if (plan.parts_credit()) text += describe_secret_parts(plan);
   if (filter != nullptr) {

@@ -31,12 +31,20 @@ const char* chosen_by(const jobs::NoiseChoice& choice, const planning::Plan& pla
 using OrderedJson = nlohmann::ordered_json;
 constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
+constexpr const char* kRestsOnOrder = "the ledger's key, which keeps secret where a person stands";
+
+std::string contribution_of(const releases::PersonContribution& person) {
+  return fmt::format("the mean over {} of her records at most, drawn afresh for each answer, clipped once",
+                     person.records_max);
+}
+
 /// @param exact_samplers whose time is not constant
 std::vector<std::string> not_covered(const releases::SiloFacts& facts, std::chrono::milliseconds interval,
-                                     bool exact_samplers) {
+                                     bool exact_samplers, releases::Unit unit) {
+  const bool persons = unit == releases::Unit::Person;
   std::vector<std::string> out = {
-      fmt::format("the number of training records ({}) and of holdout records ({}), which are public", facts.records,
-                  facts.holdout_records),
+      fmt::format("the number of training {}s ({}) and of holdout {}s ({}), which are public",
+                  releases::to_string(unit), facts.records, releases::to_string(unit), facts.holdout_records),
       interval.count() == 0
           ? "when the silo answers and whether it is connected: replies leave as soon as they are ready"
           : fmt::format(
@@ -44,7 +52,11 @@ std::vector<std::string> not_covered(const releases::SiloFacts& facts, std::chro
                 "query a reply leaves: none in between, as the policy stood when this was written",
                 interval.count()),
       "that the owner amended the data set, which the length of the ledger shows",
-      "a person with records in several silos, or with several records here: the guarantee is for each single record",
+      persons
+          ? "a person under two ids, persons whose records tell of each other, such as a household's, and a person "
+            "with records at other silos, whose promises add up"
+          : "a person with records in several silos, or with several records here: the guarantee is for each single "
+            "record",
       "what the silo's own staff and machines see: its disk, its memory, its local logs",
       "an old copy of the ledger restored with its head file, if the coordinator lies about the last head it saw",
       ("more than AES-256, SHA-256, Ed25519 (of a shuffled run X25519, XSalsa20-Poly1305 and BLAKE2b too) and the "
@@ -354,6 +366,10 @@ std::string mechanism_of(const jobs::Job& job, const planning::Plan& plan) {
     return "a binomial vector sum: integer sums of clipped records, rounded at random to a grid, with binomial noise "
            "of "
            "every silo, of which nobody sees less than the total over all silos of a round";
+  if (job.person)
+    return "Gaussian noise, exactly rounded to a lattice, on integer sums over persons, of each the clipped mean of "
+           "her "
+           "records";
   if (!job.model || job.model->network() == nullptr)
     return "Gaussian noise, exactly rounded to a lattice, on integer sums of clipped records";
   return "Gaussian noise, exactly rounded to a lattice, on sums of clipped records rounded to it, the clip norm less "
@@ -435,9 +451,10 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
   const double delta = account.returned ? 0.0 : account.delta.value_rounded_up();
   const std::int64_t records = facts.records + (facts.holdout_public ? 0 : facts.holdout_records);
   const std::vector<std::string> gaps =
-      not_covered(facts, release_interval, draws_exactly(plan) || draws_generalised(plan));
+      not_covered(facts, release_interval, draws_exactly(plan) || draws_generalised(plan), job.unit);
   const std::vector<std::string> advisories = advisories_of(job, plan, account);
   const std::string without = local ? "" : advisories.empty() ? without_trust(plan) : "not stated: see the advisory";
+  const bool persons = job.unit == releases::Unit::Person;
   const bool seeded = noise != crypto::NoiseKind::Secure;
   const bool valid = !seeded && advisories.empty();
 
@@ -455,6 +472,10 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
     json["without_trust"] = without;
   }
   json["adjacency"] = "replace_one";
+  if (persons) {
+    json["contributes"] = contribution_of(*job.person);
+    json["rests_on"] = kRestsOnOrder;
+  }
   if (facts.public_records > 0)
     json["adjacency_note"] =
         "a record is replaced by one that its owner has not declared public: that would leave exactly";
@@ -473,7 +494,7 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
           ? "what the releases made so far add up to; the guarantee is epsilon, covered by the data set's filter"
           : "what the releases made so far add up to; the guarantee is epsilon, reserved whole before the first";
   json["charged"] = account.filtered ? "per_release" : "whole";
-  if (local) {
+  if (local && !persons) {
     json["user_level_epsilon"] = bounded ? OrderedJson(user_level) : OrderedJson(nullptr);
     json["user_level_note"] =
         fmt::format("the same mechanism if all {} records were one person's, at the same delta{}", records,
@@ -491,13 +512,18 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
   for (const std::string& advisory : advisories) text += "ADVISORY: " + advisory + "\n";
   text += fmt::format("Privacy statement of {} for its data set \"{}\", job \"{}\"\n", silo.name(), dataset, job.name);
   text += fmt::format("  run          {}\n", run.hex());
-  text += fmt::format("  unit         one {}\n", releases::to_string(job.unit));
+  text += fmt::format("  unit         one {}{}\n", releases::to_string(job.unit),
+                      persons ? ": all records with her id in this data set, however many" : "");
   text += local ? "  adversary    everybody outside the silo together: coordinator, other silos, network\n"
                 : fmt::format("  adversary    {}\n  trusted      {}\n  without it   {}\n", trust.adversary,
                               trust.assumption, without);
   text += facts.public_records > 0
               ? "  adjacency    one record replaced by any other that its owner has not declared public\n"
-              : "  adjacency    one record replaced by any other\n";
+              : fmt::format("  adjacency    one {} replaced by any other\n", releases::to_string(job.unit));
+  if (persons) {
+    text += fmt::format("  contributes  {}\n", contribution_of(*job.person));
+    text += fmt::format("  rests on     {}\n", kRestsOnOrder);
+  }
   const bool differences =
       std::any_of(plan.segments().begin(), plan.segments().end(), [](const planning::Plan::Segment& segment) {
         return segment.release.ask.kind() == releases::QuestionKind::GradientDifference;
@@ -528,7 +554,7 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
   if (account.filtered)
     text +=
         "  charged      each release when it left, to the filter that bounds all later jobs on the data set together\n";
-  if (local) {
+  if (local && !persons) {
     const std::string promised =
         bounded ? fmt::format("epsilon {:.1f}", std::ceil(10.0 * user_level) / 10.0) : "as good as none";
     text += fmt::format("  user level   {} if all {} records were one person's\n", promised, records);

@@ -59,6 +59,10 @@ bool is_judgement(wire::Refusal refusal) {
 Status check_answerable(const jobs::Job& job, const releases::Ask& ask) {
   const auto refuse = [](const std::string& why) { return Error{ErrorCode::InvalidConfig, why}; };
   if (ask.kind() == releases::QuestionKind::ControlledRun) return refuse("control variates are of simulations alone");
+  if (ask.records.persons.has_value() != (job.unit == releases::Unit::Person) ||
+      (ask.records.persons && (!releases::takes_persons(ask) || !job.model || job.model->linear() == nullptr ||
+                               job.projection || job.shuffle)))
+    return refuse("persons contribute to clipped sums of linear models of their own features alone");
   const auto* statistic = std::get_if<releases::StatisticMap>(&ask.map);
   const auto* map = std::get_if<releases::FeaturesMap>(&ask.map);
   const bool vectors = ask.reports() != nullptr && releases::of_vectors(ask.reports()->randomiser);
@@ -508,13 +512,20 @@ void SiloMachine::forget_read(const RunId& run, const planning::Plan& plan, Roun
 SiloMachine::Workspace& SiloMachine::workspace(const RunId& run, const jobs::Job& job) {
   if (workspace_ && workspace_->run == run) return *workspace_;
   workspace_.reset();  // at most one projected copy at a time
-  Workspace made{run, job.model ? make_record_sums(*job.model) : nullptr, std::nullopt};
+  const auto sums_of = [&] { return job.person ? make_person_sums(*job.model) : make_record_sums(*job.model); };
+  Workspace made{run, job.model ? sums_of() : nullptr, std::nullopt, std::nullopt};
   if (job.projection) made.projected = job.projection->project(setup_.dataset);
   return workspace_.emplace(std::move(made));
 }
 
-OracleData SiloMachine::oracle_data(const Workspace& workspace, const planning::Release& release) {
-  return {workspace.projected ? *workspace.projected : setup_.dataset, places(workspace.run, release)};
+OracleData SiloMachine::oracle_data(Workspace& workspace, const planning::Release& release, RoundIndex round) {
+  const std::optional<releases::PersonContribution>& persons = release.ask.records.persons;
+  workspace.persons.reset();
+  if (persons)
+    workspace.persons.emplace(setup_.ledger.person_draw_key(workspace.run, release.ask.records.block, round),
+                              persons->records_max);
+  return {workspace.projected ? *workspace.projected : setup_.dataset, places(workspace.run, release),
+          workspace.persons ? &*workspace.persons : nullptr};
 }
 
 Result<std::string> SiloMachine::answer(const wire::QueryMessage& message) {
@@ -557,7 +568,8 @@ Result<std::string> SiloMachine::answer(const wire::QueryMessage& message) {
   // What breaks in here has spent nothing: it is before the commit.
   Result<queries::Answer> answer = contained("computing the answer", [&]() -> Result<queries::Answer> {
     Workspace& own = workspace(message.run, job);
-    return answer_question(query, *release, token, oracle_data(own, *release), own.sums.get(), wire, setup_.randomness);
+    return answer_question(query, *release, token, oracle_data(own, *release, query.round), own.sums.get(), wire,
+                           setup_.randomness);
   });
   if (!answer) workspace_.reset();
   if (!answer) return answer.error();
@@ -583,7 +595,7 @@ Result<std::string> SiloMachine::shuffled_answer(const wire::QueryMessage& messa
                                                         as_bytes(message.sealing->mac_key)));
   const sealed::SealFor seal_for{message.run, message.query.round, digest, recipients};
   Workspace& own = workspace(message.run, job);
-  const OracleData data = oracle_data(own, release);
+  const OracleData data = oracle_data(own, release, message.query.round);
   UNDERTONE_CHECK(own.sums != nullptr);  // statistics are not shuffled: the plan has seen to it
   RecordSums& sums = *own.sums;
   Result<std::vector<sealed::SealedMessage>> sealed = [&] {

@@ -18,7 +18,7 @@
 #include "silo/approvals/desk.hpp"
 #include "silo/ledger/ledger.hpp"
 #include "silo/oracles/counts_oracle.hpp"
-#include "silo/oracles/record_sums.hpp"
+#include "silo/oracles/person_sums.hpp"
 #include "silo/oracles/release_randomness.hpp"
 #include "silo/policy/policy.hpp"
 
@@ -162,9 +162,10 @@ class SiloMachine {
     RunId run;
     std::unique_ptr<RecordSums> sums;        // null of a job without a model
     std::optional<data::Dataset> projected;  // the data set as the run's model reads it, where that is another
+    std::optional<PersonDraw> persons;       // of a job of persons: whose records the present answer looks at
   };
   [[nodiscard]] Workspace& workspace(const RunId& run, const jobs::Job& job);
-  [[nodiscard]] OracleData oracle_data(const Workspace& workspace, const planning::Release& release);
+  [[nodiscard]] OracleData oracle_data(Workspace& workspace, const planning::Release& release, RoundIndex round);
   void forget(const RunId& run);
 
   Setup setup_;

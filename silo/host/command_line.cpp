@@ -159,6 +159,8 @@ int silo_main(int argc, char** argv, const char* program, crypto::NoiseKind nois
   add_command->add_option("--public-column", added.public_column,
                           "or a column of the data, which no job reads, that marks public records");
   add_command->add_option("--public-value", added.public_value, "what public records have in that column");
+  add_command->add_option("--person", added.person_column,
+                          "a column of the data that holds a person's id: persons are then protected, for good");
   bool publish = false;
   CLI::App* amend =
       add(*dataset, "amend", "Accept a data set's present content for its ledger; all spending is carried over",

@@ -127,12 +127,18 @@ Result<Ledger> Ledger::open(store::Database& database, HeadStore& head, const Si
               {"public_key", to_hex(key.public_key())},
               {"noise", noise_name(noise)}};
     if (dataset.public_records != Digest{}) body["public_records"] = to_hex(dataset.public_records);
+    if (dataset.unit != releases::Unit::Record) {
+      body["format"] = kFormatOfUnits;  // so that a version that knows records alone refuses the ledger
+      body["unit"] = releases::to_string(dataset.unit);
+      body["persons"] = to_hex(dataset.persons);
+    }
     // Two ledgers of one key and one second would else have one id, and their runs' bins one key. What draws seeded
     // noise repeats itself as it is meant to.
     if (noise == crypto::NoiseKind::Secure) body["nonce"] = random_nonce();
     UNDERTONE_TRY(ledger.append(std::move(body), nullptr));
   }
   UNDERTONE_TRY(ledger.check_name(dataset.name));
+  UNDERTONE_TRY(ledger.check_unit(dataset));
   UNDERTONE_TRY(ledger.check_public_records(dataset));
   if (ledger.dataset_.digest != dataset.digest || ledger.dataset_.public_holdout != dataset.public_holdout) {
     return Error{
@@ -170,6 +176,21 @@ Status Ledger::check_name(const std::string& dataset) const {
                fmt::format("this is the ledger of the data set \"{}\", configured is \"{}\"", dataset_.name, dataset)};
 }
 
+Status Ledger::check_unit(const DatasetIdentity& dataset) const {
+  if (dataset_.unit == dataset.unit && dataset_.persons == dataset.persons) return {};
+  if (dataset_.unit == dataset.unit)
+    return Error{
+        ErrorCode::DatasetChanged,
+        fmt::format("another column says whose the records of \"{}\" are than when its ledger was opened: other "
+                    "ids are other units, which need a ledger of their own",
+                    dataset.name)};
+  return Error{ErrorCode::DatasetChanged,
+               fmt::format("this ledger protects a {} and the configuration of \"{}\" a {}: a ledger's unit never "
+                           "changes, since what was spent on the one does not convert to the other; the other unit "
+                           "needs a ledger of its own, and then its owner says what counts as spent",
+                           releases::to_string(dataset_.unit), dataset.name, releases::to_string(dataset.unit))};
+}
+
 Status Ledger::check_public_records(const DatasetIdentity& dataset) const {
   if (dataset_.public_records == dataset.public_records) return {};
   return Error{
@@ -187,6 +208,7 @@ Result<bool> Ledger::amend(store::Database& database, HeadStore& head, const Sig
   UNDERTONE_TRY(ledger.check_replies());
   UNDERTONE_TRY(ledger.check_head());
   UNDERTONE_TRY(ledger.check_name(dataset.name));
+  UNDERTONE_TRY(ledger.check_unit(dataset));
   UNDERTONE_TRY(ledger.check_public_records(dataset));
   const bool holdout_moved = ledger.dataset_.public_holdout != dataset.public_holdout;
   if (ledger.dataset_.digest == dataset.digest && !holdout_moved) return false;
@@ -523,6 +545,11 @@ Digest Ledger::bins_key(const RunId& run, Block block, std::uint64_t pass) const
   const std::string later = pass == 0 ? "" : fmt::format(" pass {}", pass);  // no block's name has a space
   return key_->keyed_digest("bins:1",
                             std::string(as_bytes(head_.ledger)) + run.bytes() + releases::block_name(block) + later);
+}
+
+Digest Ledger::person_draw_key(const RunId& run, Block block, RoundIndex round) const {
+  return key_->keyed_digest("person draw:1", std::string(as_bytes(head_.ledger)) + run.bytes() +
+                                                 releases::block_name(block) + fmt::format(" round {}", round.value));
 }
 
 Result<std::optional<std::string>> Ledger::job_of(const RunId& run) {

@@ -30,6 +30,8 @@ struct DatasetIdentity {
   Digest digest{};          // keyed digest of the content and of how it is split
   Digest public_holdout{};  // keyed digest of the holdout's records where they are declared public; else zero
   Digest public_records{};  // of those that were declared public when the data set was added; zero if none
+  releases::Unit unit = releases::Unit::Record;  // that is protected, for good
+  Digest persons{};                              // of persons: keyed digest of which column says who they are
 };
 
 /// What all jobs together may cost a record, by basic composition. Zero means nothing is allowed.
@@ -176,6 +178,8 @@ class Ledger {
   /// The same for the bins that a block's records draw in a pass of a run: another key, so that neither tells of the
   /// other, nor one pass of the next; and of this ledger alone, whose id is random.
   [[nodiscard]] Digest bins_key(const RunId& run, releases::Block block, std::uint64_t pass) const;
+  /// The same for which of a person's records a round looks at: another key for each round.
+  [[nodiscard]] Digest person_draw_key(const RunId& run, releases::Block block, RoundIndex round) const;
 
   /// The hash of the first entry, by which the ledger is known elsewhere.
   [[nodiscard]] const Digest& id() const noexcept { return head_.ledger; }
@@ -196,6 +200,8 @@ class Ledger {
   [[nodiscard]] Status charge(std::uint64_t sequence, releases::EpsilonAmount epsilon, releases::DeltaAmount delta);
   [[nodiscard]] Status check_affordable(const planning::Plan& plan) const;
   /// Whether the records that are declared public are those of the opening entry.
+  /// Whether the data set is of the unit that the ledger was opened for.
+  [[nodiscard]] Status check_unit(const DatasetIdentity& dataset) const;
   [[nodiscard]] Status check_public_records(const DatasetIdentity& dataset) const;
   [[nodiscard]] Status check_name(const std::string& dataset) const;
   /// Whether exact answers about the block are expected at all: of a holdout that the owner declared

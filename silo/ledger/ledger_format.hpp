@@ -16,6 +16,9 @@ enum class LedgerFormat : std::uint8_t {
   Two = 2   // each law by its name; every charged release is listed
 };
 
+/// What the first entry names in place of "2" where the units are not records: all else is as in the second.
+inline constexpr const char* kFormatOfUnits = "3";
+
 /// "1" or "2", as entries name it.
 [[nodiscard]] const char* to_string(LedgerFormat format);
 [[nodiscard]] Result<LedgerFormat> parse_format(std::string_view text);

@@ -48,7 +48,18 @@ Status Ledger::apply(const LedgerEntry& entry) {
       dataset_.name = fields.text("dataset");
       if (body.contains("public_records"))
         dataset_.public_records = fields.value(digest_from_hex(fields.text("public_records")));
-      const Result<LedgerFormat> format = parse_format(fields.text("format"));
+      const bool of_units = fields.text("format") == kFormatOfUnits;
+      if (of_units != body.contains("unit"))
+        return corrupt(entry.sequence, "says a unit where its format has none, or none where it has one");
+      if (of_units) {
+        const Result<releases::Unit> unit = releases::parse_unit(fields.text("unit"));
+        if (!unit || *unit == releases::Unit::Record)
+          return corrupt(entry.sequence, "protects a unit that this program does not know");
+        dataset_.unit = *unit;
+        dataset_.persons = fields.value(digest_from_hex(fields.text("persons")));
+      }
+      const Result<LedgerFormat> format =
+          of_units ? Result<LedgerFormat>(LedgerFormat::Two) : parse_format(fields.text("format"));
       if (!format) return corrupt(entry.sequence, "has a format that this program does not know");
       format_ = *format;
       if (fields.text("noise") != noise_name(noise_)) {

@@ -9,6 +9,7 @@
 #include "shared/mechanisms/lattice.hpp"
 #include "shared/mechanisms/selection/clamped_sum.hpp"
 #include "shared/models/model.hpp"
+#include "silo/oracles/person_draw.hpp"
 
 namespace undertone::silo {
 
@@ -30,6 +31,9 @@ class RecordSums {
   /// Whether sums of gradients do the same work for what is not counted. @see Drawn
   [[nodiscard]] virtual bool hides_counts() const noexcept { return false; }
 
+  /// Whether positions are persons, each of whom contributes once, however many rows she has.
+  [[nodiscard]] virtual bool takes_persons() const noexcept { return false; }
+
   /// Where records lie, and which of them are added up.
   struct Drawn {
     const models::Records& block;
@@ -38,6 +42,7 @@ class RecordSums {
     // Where it is set, only the first so many are added up: the others are worked on just like them and dropped, so
     // that neither time nor memory tells how many count. @pre each record becomes integers by itself
     std::optional<std::size_t> counted = {};
+    const PersonDraw* persons = nullptr;  // of a block of persons: which of their records are looked at
   };
   /// Of gradients at a point, the one sum of which a part may not be counted. @param point [d] @param sum [d] out,
   /// lattice units

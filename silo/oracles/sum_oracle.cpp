@@ -20,6 +20,11 @@ const models::Records& block_of(const planning::Release& planned, const OracleDa
   const models::Records& block = data.dataset.of(planned.ask.records.block);
   UNDERTONE_CHECK(planned.records_drawn >= 1 && planned.records_drawn <= planned.population);
   UNDERTONE_CHECK(planned.block_records == block.count() && planned.positions.to <= block.count());
+  // A block of persons is never read record by record, nor the other way round.
+  UNDERTONE_CHECK(planned.ask.records.persons.has_value() == block.of_persons());
+  UNDERTONE_CHECK(!planned.ask.records.persons ||
+                  (data.persons != nullptr && releases::takes_persons(planned.ask) &&
+                   data.persons->records_max() == static_cast<std::size_t>(planned.ask.records.persons->records_max)));
   return block;
 }
 
@@ -116,6 +121,7 @@ std::vector<std::int64_t> exact_sum(const queries::Question& question, const pla
   UNDERTONE_CHECK(!records.counted || (std::holds_alternative<releases::GradientMap>(release.ask.map) &&
                                        !std::holds_alternative<mechanisms::Selection>(release.mechanism) &&
                                        sums != nullptr && sums->hides_counts()));
+  UNDERTONE_CHECK(records.block.of_persons() == (sums != nullptr && sums->takes_persons()));
   std::vector<std::int64_t> sum(static_cast<std::size_t>(release.ask.dimension));
   const auto of_model = [&]() -> RecordSums& {
     UNDERTONE_CHECK(sums != nullptr);
@@ -234,7 +240,7 @@ DrawnSum draw_exact_sum(const queries::Query& query, const planning::Release& pl
   if (release.reads_bins()) {
     UNDERTONE_CHECK(data.places.records() == block.count());
     const RecordPlaces::Rows rows = data.places.bin(release.positions, release.rows);
-    const RecordSums::Drawn drawn{block, rows.records, static_cast<std::size_t>(rows.counted)};
+    const RecordSums::Drawn drawn{block, rows.records, static_cast<std::size_t>(rows.counted), data.persons};
     return {release, exact_sum(query.question, release, drawn, sums)};
   }
   std::vector<std::int64_t> drawn;
@@ -252,7 +258,7 @@ DrawnSum draw_exact_sum(const queries::Query& query, const planning::Release& pl
     UNDERTONE_CHECK(data.places.records() == block.count());
     for (std::int64_t& j : drawn) j = data.places.at(release.positions.from + j);
   }
-  return {release, exact_sum(query.question, release, block, drawn, sums)};
+  return {release, exact_sum(query.question, release, {block, drawn, std::nullopt, data.persons}, sums)};
 }
 
 queries::Answer draw_and_sum(const queries::Query& query, const planning::Release& planned, const OracleData& data,

@@ -42,7 +42,8 @@ namespace undertone::silo {
 /// What an oracle reads of a silo: its records, and the places of these that slices are cut from.
 struct OracleData {
   const data::Dataset& dataset;
-  const RecordPlaces& places;  // of the block, secret and the run's own; not looked at without slices
+  const RecordPlaces& places;           // of the block, secret and the run's own; not looked at without slices
+  const PersonDraw* persons = nullptr;  // of a job of persons: which of their records this release looks at
 };
 
 /// What a release draws and adds up, before its noise.

@@ -47,15 +47,17 @@ struct Counts {
   explicit Counts(const data::Dataset& dataset)
       : training(dataset.training.count()),
         holdout(dataset.holdout.count()),
-        public_records(dataset.public_records.count()) {}
+        public_records(dataset.public_records.count()),
+        persons(dataset.training.of_persons()) {}
   Eigen::Index training;
   Eigen::Index holdout;
   Eigen::Index public_records;
+  bool persons;
 };
 
 std::string counts_text(const Counts& counts, bool holdout_public) {
-  return fmt::format("{} training and {} holdout records{}{}", counts.training, counts.holdout,
-                     holdout_public ? " (declared public)" : "",
+  return fmt::format("{} training and {} holdout {}{}{}", counts.training, counts.holdout,
+                     counts.persons ? "persons" : "records", holdout_public ? " (declared public)" : "",
                      counts.public_records > 0
                          ? fmt::format(", and {} that are declared public for good", counts.public_records)
                          : "");
@@ -205,7 +207,8 @@ int check_data(const OwnerOptions& options) {
             stops;
     facts_by_dataset.emplace(
         dataset.name, DatasetFacts{dataset.schema, loaded->dataset.training.count(), loaded->dataset.holdout.count(),
-                                   dataset.holdout_public, loaded->dataset.public_records.count()});
+                                   dataset.holdout_public, loaded->dataset.public_records.count(),
+                                   dataset.person ? releases::Unit::Person : releases::Unit::Record});
     const auto records = static_cast<double>(loaded->dataset.training.count());
     if (100.0 * config->policy.delta_max.value() * records > 1.0)
       fmt::print(
@@ -317,7 +320,11 @@ int add_dataset(const OwnerOptions& options, const NewDataset& added) {
   const std::optional<double> share = holdout_fraction(added.holdout_fraction);
   if (!share) return fail({ErrorCode::InvalidArgument, "expected a share from 0 to 0.9: nothing was added"}, kUsage);
   entry["holdout_fraction"] = *share;
-  entry["holdout_seed"] = added.holdout_seed;
+  if (added.person_column.empty()) {
+    entry["holdout_seed"] = added.holdout_seed;
+  } else {
+    entry["person"] = {{"column", added.person_column}};
+  }
   entry["holdout_public"] = added.holdout_public;
   if (!added.public_file.empty() && !added.public_column.empty())
     return fail(

@@ -1,5 +1,6 @@
 #include "silo/owner/institution.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <unistd.h>
 
@@ -14,6 +15,19 @@ Digest digest_of(const SigningKey& key, const char* what, const models::Records&
   bytes.doubles(records.features.data(), static_cast<std::size_t>(records.features.size()));
   bytes.doubles(records.targets.data(), static_cast<std::size_t>(records.targets.size()));
   return key.keyed_digest(what, bytes.bytes());
+}
+
+/// What an id becomes in memory. The data set's name is in it, so that one person in two data sets is not one key.
+data::PersonKey person_key(const SigningKey& key, const std::string& dataset, std::string_view id) {
+  ByteWriter before;  // a text with its length, so that no name runs into an id
+  before.text(dataset);
+  HmacSha256 hash = key.keyed_digest("persons:1");
+  hash.update(before.bytes());
+  hash.update(id);
+  const Digest digest = hash.finish();
+  data::PersonKey out{};
+  std::copy_n(digest.begin(), out.size(), out.begin());
+  return out;
 }
 
 /// Takes the records that the owner declared public out of what was read, or reads them from their own file.
@@ -79,12 +93,17 @@ Result<LoadedDataset> load_dataset(const DatasetConfig& config, const SigningKey
   options.progress = progress;
   options.dialect = config.dialect;
   if (const auto* mark = std::get_if<data::RowMark>(&config.declared_public)) options.mark = *mark;
+  if (config.person) {
+    options.person = *config.person;
+    options.person->key = [&](std::string_view id) { return person_key(key, config.name, id); };
+  }
   Result<data::CsvRecords> read = data::read_csv(config.csv, config.schema, options);
   if (!read) return read.error();
   if (seen != size)
     return Error{ErrorCode::InvalidData, fmt::format("{}: changed while it was read", config.csv.string())};
   UNDERTONE_TRY(models::Records declared, take_public(config, key, file.finish(), *read));
-  Result<data::Dataset> dataset = data::split(read->records, config.split);
+  Result<data::Dataset> dataset = config.person ? data::split_persons(read->records, read->persons, config.split)
+                                                : data::split(read->records, config.split);
   if (!dataset) return Error{dataset.error().code, fmt::format("{}: {}", config.csv.string(), dataset.error().message)};
   ByteWriter rule;
   rule.f64(config.split.holdout_fraction);
@@ -97,8 +116,18 @@ Result<LoadedDataset> load_dataset(const DatasetConfig& config, const SigningKey
   } else if (std::holds_alternative<std::filesystem::path>(config.declared_public)) {
     rule.text("a file of public records");
   }
+  if (config.person) {  // with the bytes of the file, this says which record is whose
+    rule.text("persons");
+    rule.text(config.person->column);
+  }
   content.update(rule.bytes());
   DatasetIdentity identity{config.name, content.finish(), {}, {}};
+  if (config.person) {
+    identity.unit = releases::Unit::Person;
+    HmacSha256 column = key.keyed_digest("person column");
+    column.update(config.person->column);
+    identity.persons = column.finish();
+  }
   if (config.holdout_public) identity.public_holdout = digest_of(key, "public holdout", dataset->holdout);
   if (declared.count() > 0) identity.public_records = digest_of(key, "public records", declared);
   dataset->public_records = std::move(declared);

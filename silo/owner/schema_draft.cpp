@@ -52,7 +52,10 @@ bool named_as_identifier(const std::string& name) {
   const auto ends = [&low](std::string_view end) {
     return low.size() >= end.size() && low.compare(low.size() - end.size(), end.size(), end) == 0;
   };
-  return low == "id" || ends("_id") || ends(" id") || ends("-id") || ends("#");
+  constexpr std::array<std::string_view, 8> kNames = {"id",     "patient", "patientid", "subject",
+                                                      "person", "mrn",     "pid",       "personid"};
+  return std::find(kNames.begin(), kNames.end(), low) != kNames.end() || ends("_id") || ends(" id") || ends("-id") ||
+         ends("#");
 }
 
 Json numeric(const ColumnSurvey& column, const Guess& guessed) {
@@ -185,6 +188,15 @@ Result<SchemaDraft> draft_schema(const data::CsvSurvey& survey, const std::strin
       left_out(column.name.empty() ? "it has no name" : "it holds nothing");
     } else if (named_as_identifier(column.name)) {
       left_out("by its name it identifies people");
+      const bool repeats = column.many_values || static_cast<std::int64_t>(column.values.size()) < column.cells;
+      if (repeats)
+        draft.remarks.push_back(fmt::format(
+            "column \"{}\": {}where one person has several rows, what protects a record protects one of her rows "
+            "alone, "
+            "and the promise to her is as many times weaker: `dataset add --person \"{}\"` protects persons",
+            column.name,
+            column.many_values ? std::string() : fmt::format("{} ids in {} rows; ", column.values.size(), column.cells),
+            column.name));
     } else if (guessed.kind == Kind::Text) {
       left_out("it holds too many different texts to be a category: names, identifiers or free text");
     } else if (guessed.kind == Kind::Category) {

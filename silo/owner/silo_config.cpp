@@ -40,9 +40,20 @@ Policy parse_policy(config::Section section) {
   std::vector<std::string> models = section.texts("models", "losses that jobs may train, e.g. [\"logistic\"]");
   std::vector<std::string> algorithms =
       section.texts("algorithms", "algorithms that jobs may use, e.g. [\"noisy_minibatch_sgd\"]");
-  std::vector<std::string> units = section.texts("units", "protected units that are acceptable, e.g. [\"record\"]");
+  std::vector<std::string> units =
+      section.texts("units", "protected units that are acceptable: [\"record\"], [\"person\"] or both");
+  const bool persons = std::find(units.begin(), units.end(), "person") != units.end();
+  const bool records = units.size() > (persons ? 1U : 0U) || !persons;
   const std::int64_t records_min =
-      section.integer("records_min", 1, std::int64_t{1} << 40, "least training records to take part with");
+      records || section.recording() || section.has("records_min")
+          ? section.integer("records_min", 1, std::int64_t{1} << 40, "least training records to take part with")
+          : 1;
+  const std::int64_t persons_min =
+      persons || section.recording()
+          ? section.integer("persons_min", 1, std::int64_t{1} << 40,
+                            "where units has person: least training persons to take part with, of a data set of them")
+          : 1;
+  if (!persons && !section.recording()) section.refuse("persons_min", "expected none: units has no \"person\"");
   const auto cohort_min = static_cast<std::size_t>(
       section.has("cohort_min") ? section.integer("cohort_min", 1, 10'000, "least silos in a job's cohort (default 1)")
                                 : 1);
@@ -119,7 +130,8 @@ Policy parse_policy(config::Section section) {
           explain,
           allocation_accounting,
           local_reports,
-          answer_products_max};
+          answer_products_max,
+          persons_min};
 }
 
 /// {"path", "head", "key", "replaces"}
@@ -174,6 +186,35 @@ void parse_public(config::Section section, const std::filesystem::path& folder, 
   section.finish();
 }
 
+data::PersonColumn parse_person(config::Section section) {
+  data::PersonColumn out;
+  out.column = section.text("column", "of csv, that holds a person's id: hashed as it is read, and told to nobody");
+  section.finish();
+  return out;
+}
+
+/// How the data set is divided into blocks.
+void parse_split(config::Section& section, DatasetConfig& out) {
+  const bool persons = out.person.has_value();
+  out.split.holdout_fraction = section.number("holdout_fraction", 0.0, jobs::kHoldoutFractionMax,
+                                              "of the records or persons, kept for evaluation");
+  if (!persons || section.recording()) {
+    out.split.seed = static_cast<std::uint64_t>(section.integer("holdout_seed", 0, INT64_MAX, "chooses them"));
+    if (section.has("records_published"))
+      out.split.records_published =
+          section.integer("records_published", 1, std::int64_t{1} << 40,
+                          "use only so many records and publish that number (default: all of them)");
+  }
+  if (persons || section.recording()) {
+    if (section.has("persons_published"))
+      out.split.records_published =
+          section.integer("persons_published", 1, std::int64_t{1} << 40,
+                          "of persons: use only so many of them and publish that number (default: all of them)");
+  }
+  if (persons && !section.recording())
+    section.refuse("holdout_seed", "expected none: a secret hash of their ids chooses which persons are kept");
+}
+
 DatasetConfig parse_dataset(config::Section& section, const std::filesystem::path& folder) {
   DatasetConfig out;
   out.name = section.text("name", "of your choice: 1 to 64 of [a-z0-9-]; the ledger stands for this name");
@@ -181,17 +222,17 @@ DatasetConfig parse_dataset(config::Section& section, const std::filesystem::pat
   if (section.has("file"))
     out.dialect = parse_dialect(section.object("file", "how this silo's file is written; other silos' may differ"));
   out.schema = jobs::parse_schema(section.object("schema", "as a job's data"));
-  out.split.holdout_fraction =
-      section.number("holdout_fraction", 0.0, jobs::kHoldoutFractionMax, "of the records, kept for evaluation");
-  out.split.seed = static_cast<std::uint64_t>(section.integer("holdout_seed", 0, INT64_MAX, "chooses them"));
-  if (section.has("records_published")) {
-    out.split.records_published =
-        section.integer("records_published", 1, std::int64_t{1} << 40,
-                        "use only so many records and publish that number (default: all of them)");
-  }
+  if (section.has("person"))
+    out.person = parse_person(section.object(
+        "person",
+        "protects persons and not records: all records with one id are one person's. It cannot be changed "
+        "afterwards, in either direction"));
+  parse_split(section, out);
   out.holdout_public = section.boolean(
       "holdout_public", "true: you declare the holdout's records public; they are evaluated exactly and not protected");
-  if (section.has("public"))
+  if (out.person && !section.recording()) {
+    section.refuse("public", "expected none beside person: a person is protected with all of her records");
+  } else if (section.has("public"))
     parse_public(section.object("public",
                                 "records that you declare public, beside csv's others: they leave exactly and nothing "
                                 "protects them. Settled when the data set is added, for good"),

@@ -29,6 +29,9 @@ struct DatasetConfig {
   data::Schema schema;
   data::SplitRule split;
   bool holdout_public = false;
+  /// Whose each record is, where persons are protected and not records. The data set is of the one or the other for
+  /// good.
+  std::optional<data::PersonColumn> person = {};
   /// Which records beside these the owner declares public: those of another file, or those of this one with a mark.
   std::variant<std::monostate, std::filesystem::path, data::RowMark> declared_public = {};
   std::filesystem::path ledger;

@@ -14,7 +14,7 @@
 namespace undertone::silo {
 namespace {
 
-constexpr std::array<std::string_view, 1> kUnits = {"record"};
+constexpr std::array<std::string_view, 2> kUnits = {"record", "person"};
 
 std::string at(const std::filesystem::path& file, std::string_view pointer) {
   return fmt::format("{}: {}", file.string(), pointer);
@@ -119,11 +119,15 @@ std::vector<Finding> content_findings(const DatasetIdentity& recorded, const Dat
 
 std::vector<Finding> count_findings(const std::filesystem::path& file, const SiloConfig& config,
                                     const std::string& dataset, std::int64_t records) {
-  if (records >= config.policy.records_min) return {};
-  return {
-      {true, fmt::format("{}: expected at most the {} training records of the data set \"{}\", found {}: every job on "
-                         "it is refused",
-                         at(file, "/policy/records_min"), records, dataset, config.policy.records_min)}};
+  const auto known = std::find_if(config.datasets.begin(), config.datasets.end(),
+                                  [&](const DatasetConfig& one) { return one.name == dataset; });
+  const bool persons = known != config.datasets.end() && known->person;
+  const std::int64_t least = persons ? config.policy.persons_min : config.policy.records_min;
+  if (records >= least) return {};
+  return {{true, fmt::format("{}: expected at most the {} training {} of the data set \"{}\", found {}: every job on "
+                             "it is refused",
+                             at(file, persons ? "/policy/persons_min" : "/policy/records_min"), records,
+                             persons ? "persons" : "records", dataset, least)}};
 }
 
 }  // namespace undertone::silo

@@ -51,13 +51,21 @@ void check_shuffle(const Policy& policy, const jobs::JobTerms& job, Objections& 
   }
 }
 
-/// Whether the job counts on the records that there are.
+/// Whether the job protects what the data set holds: mixing units would cost what nobody has counted.
+void check_unit(const DatasetFacts& facts, const jobs::JobTerms& job, Objections& out) {
+  if (job.unit == facts.unit) return;
+  out.push_back({ObjectionKind::Policy, fmt::format("the job protects a {}, the data set is of {}s",
+                                                    releases::to_string(job.unit), releases::to_string(facts.unit))});
+}
+
+/// Whether the job counts on the records, or persons, that there are.
 void check_counts(const Policy& policy, const DatasetFacts& facts, const releases::SiloFacts& claimed,
                   Objections& out) {
   const auto object = [&out](std::string sentence) { out.push_back({ObjectionKind::Counts, std::move(sentence)}); };
+  const std::string_view unit = releases::to_string(facts.unit);
   if (claimed.records != facts.records || claimed.holdout_records != facts.holdout_records) {
-    object(fmt::format("the job counts on {} training and {} holdout records, the data set has {} and {}",
-                       claimed.records, claimed.holdout_records, facts.records, facts.holdout_records));
+    object(fmt::format("the job counts on {} training and {} holdout {}s, the data set has {} and {}", claimed.records,
+                       claimed.holdout_records, unit, facts.records, facts.holdout_records));
   }
   if (claimed.holdout_public != facts.holdout_public) {
     object(fmt::format("the job takes the holdout as {}, its owner declared it {}",
@@ -67,9 +75,10 @@ void check_counts(const Policy& policy, const DatasetFacts& facts, const release
     object(fmt::format("the job counts on {} public records, the data set has {}", claimed.public_records,
                        facts.public_records));
   }
-  if (facts.records < policy.records_min) {
-    object(fmt::format("the data set has {} training records, the policy asks for at least {}", facts.records,
-                       policy.records_min));
+  const std::int64_t least = facts.unit == releases::Unit::Person ? policy.persons_min : policy.records_min;
+  if (facts.records < least) {
+    object(
+        fmt::format("the data set has {} training {}s, the policy asks for at least {}", facts.records, unit, least));
   }
 }
 
@@ -91,6 +100,7 @@ std::vector<Objection> objections_to_terms(const Policy& policy, const DatasetFa
         "policy.allocation_accounting does not allow that: a job whose parts are a \"permutation\" does not");
   }
   check_allowed(policy.units, std::string(releases::to_string(job.unit)), "protected unit", ObjectionKind::Policy, out);
+  check_unit(facts, job, out);
   if (job.noise != noise) {
     object(job.noise == crypto::NoiseKind::Test
                ? "the job asks for seeded test noise, which protects nobody; this silo draws secure noise only"

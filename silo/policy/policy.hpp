@@ -48,6 +48,7 @@ struct Policy {
   bool allocation_accounting = false;   // whether noise may count on it being secret which part a record was in
   bool local_reports = false;           // whether a job may ask for a report of every record by itself
   double answer_products_max = 0x1p38;  // that one answer may take, of a record's number with another: some minutes
+  std::int64_t persons_min = 0;         // least training persons to take part with, of a data set of persons
 };
 
 /// What a silo has, as far as a job may depend on it.
@@ -57,6 +58,7 @@ struct DatasetFacts {
   std::int64_t holdout_records = 0;
   bool holdout_public = false;
   std::int64_t public_records = 0;
+  releases::Unit unit = releases::Unit::Record;  // what the counts count
 };
 
 /// What policy and data set have against taking part in the job as this member, as far as its text alone says: asked

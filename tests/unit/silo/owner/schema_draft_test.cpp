@@ -56,6 +56,16 @@ TEST_F(SchemaDraftTest, GuessesKindsAndLeavesBoundsToTheOwner) {
   EXPECT_TRUE(said(draft, "1 of them, with fewer than 10 records, are left out"));
 }
 
+TEST_F(SchemaDraftTest, SaysWhatProtectingRecordsMeansWherePersonsHaveSeveralRows) {
+  std::string visits = "patient,stay,back\n";
+  for (int i = 0; i < 60; ++i) visits += fmt::format("p{},{}.5,{}\n", i % 20, i % 7, i % 3 == 0 ? "yes" : "no");
+  const SchemaDraft draft = draft_schema(survey(visits), "back").value();
+  EXPECT_TRUE(said(draft, "20 ids in 60 rows"));
+  EXPECT_TRUE(said(draft, "`dataset add --person \"patient\"` protects persons"));
+  const SchemaDraft alone = draft_schema(survey(patients()), "sick").value();  // one row each
+  EXPECT_FALSE(said(alone, "--person"));
+}
+
 TEST_F(SchemaDraftTest, NamesTheColumnThatWasProbablyMeantAndWhyAFileCannotBeRead) {
   const Result<SchemaDraft> misspelt = draft_schema(survey(patients()), "sikc");
   ASSERT_FALSE(misspelt);

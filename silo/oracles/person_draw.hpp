@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "shared/base/digest.hpp"
+#include "shared/models/linear_model.hpp"
+
+namespace undertone::silo {
+
+/// Which of a person's records a release looks at: all of them where there are few, else as many as may count, drawn
+/// without replacement. The draw is a function of a secret key of the release and of the person's place, so that a
+/// round that is done again after a crash looks at the same ones. It needs no law of its own: given any draws, a person
+/// moves a sum as far as one record does. It is secret all the same, since an index tells how many records she has.
+/// Source: spec person-unit 2.3, 3.1.
+class PersonDraw {
+ public:
+  /// @param key of the run, the block and the round, which only the silo can derive
+  /// @param records_max s, 1 or more
+  PersonDraw(const Digest& key, std::int64_t records_max);
+
+  [[nodiscard]] std::size_t records_max() const noexcept { return records_max_; }
+  /// Fills all of `rows`, and does the same work however many records the person has: what stands behind the number
+  /// that is returned is some row of the block, and is not to count.
+  /// @param block of persons, with a row at least @param person her place
+  /// @param rows [records_max] @return m', how many of them are hers and count: min(m, s)
+  [[nodiscard]] std::size_t rows_of(const models::Records& block, std::int64_t person,
+                                    std::span<std::int64_t> rows) const;
+
+ private:
+  Digest key_;
+  std::size_t records_max_;
+};
+
+}  // namespace undertone::silo

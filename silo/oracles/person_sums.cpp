@@ -1,0 +1,169 @@
+#include "silo/oracles/person_sums.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "shared/base/column_products.hpp"
+#include "shared/mechanisms/clipped_sum.hpp"
+#include "shared/releases/unit.hpp"
+
+namespace undertone::silo {
+namespace {
+
+constexpr std::size_t kPersonsTogether = 16;  // persons: as many as a clipped sum takes at once
+constexpr auto kRecordsMost = static_cast<std::size_t>(releases::kPersonRecordsMax);
+
+/// Sums over persons, for linear models. A person's gradient is the mean of those of her rows, a (x, 1) each. It is
+/// written as one factor, the largest of hers, times a vector (h, c): of one record that is the record itself, so that
+/// persons of one record each give the very integers that records give.
+class PersonSums final : public RecordSums {
+ public:
+  explicit PersonSums(const models::LinearModel& model)
+      : model_(model),
+        means_(Eigen::MatrixXd::Zero(model.dimension(), kPersonsTogether)),
+        features_(Eigen::MatrixXd::Zero(model.features(), kPersonsTogether)),
+        zeros_(Eigen::VectorXd::Zero(model.features())) {}
+
+  [[nodiscard]] bool adds_integers() const noexcept override { return true; }
+  [[nodiscard]] bool hides_counts() const noexcept override { return true; }
+  [[nodiscard]] bool takes_persons() const noexcept override { return true; }
+
+  void gradients(const Eigen::VectorXd& point, const mechanisms::Lattice& lattice, const Drawn& drawn,
+                 std::span<std::int64_t> sum) override {
+    add_up(lattice, drawn, sum, [&](std::span<const std::int64_t> rows, Numbers& factors) {
+      derivatives(point, drawn.block, rows, factors);
+    });
+  }
+
+  void differences(const PointPair& points, const mechanisms::Lattice& lattice, const Drawn& drawn,
+                   std::span<std::int64_t> sum) override {
+    Numbers there{};
+    add_up(lattice, drawn, sum, [&](std::span<const std::int64_t> rows, Numbers& factors) {
+      derivatives(points.subtrahend, drawn.block, rows, there);
+      derivatives(points.minuend, drawn.block, rows, factors);
+      for (std::size_t i = 0; i < rows.size(); ++i) factors[i] -= there[i];
+    });
+  }
+
+  void clamped_gradients(const Eigen::VectorXd& /*point*/, const mechanisms::ClampLattice& /*lattice*/,
+                         const Drawn& /*drawn*/, std::span<std::int64_t> /*sum*/) override {
+    UNDERTONE_CHECK(false);  // a job of persons that selects is refused where it is offered
+  }
+
+  void metrics(const Eigen::VectorXd& point, const mechanisms::Lattice& lattice, const Drawn& drawn,
+               std::span<std::int64_t> sum) override {
+    UNDERTONE_CHECK(drawn.persons != nullptr && !drawn.counted);
+    std::fill(sum.begin(), sum.end(), 0);
+    if (drawn.block.rows() == 0) return;
+    Eigen::VectorXd own(static_cast<Eigen::Index>(sum.size()));
+    Eigen::VectorXd mean(own.size());
+    Eigen::VectorXd dropped = Eigen::VectorXd::Zero(own.size());
+    Rows rows{};
+    const std::span<std::int64_t> looked(rows.data(), drawn.persons->records_max());
+    for (const std::int64_t person : drawn.positions) {
+      const std::size_t counted = drawn.persons->rows_of(drawn.block, person, looked);
+      mean.setZero();
+      for (std::size_t i = 0; i < looked.size(); ++i) {
+        model_.centred_metrics(point, drawn.block, looked[i], own);
+        (i < counted ? mean : dropped) += own;
+      }
+      mean /= static_cast<double>(std::max<std::size_t>(counted, 1));
+      mechanisms::add_clipped(mean, lattice, sum);  // of a person without a record zero, the centre
+    }
+  }
+
+ private:
+  using Numbers = std::array<double, kRecordsMost>;
+  using Rows = std::array<std::int64_t, kRecordsMost>;
+
+  void derivatives(const Eigen::Ref<const Eigen::VectorXd>& point, const models::Records& block,
+                   std::span<const std::int64_t> rows, Numbers& factors) {
+    model_.derivatives(point, block, rows, std::span(factors).first(rows.size()),
+                       std::span(norms_squared_).first(rows.size()));
+  }
+
+  /// @param compute the factors of some rows
+  template <class Compute>
+  void add_up(const mechanisms::Lattice& lattice, const Drawn& drawn, std::span<std::int64_t> sum,
+              const Compute& compute) {
+    UNDERTONE_CHECK(drawn.persons != nullptr);
+    if (sum_) {
+      sum_->restart(lattice);
+    } else {
+      sum_.emplace(lattice, model_.dimension());
+    }
+    std::array<double, kPersonsTogether> scales{};
+    std::array<double, kPersonsTogether> squares{};
+    std::array<double, kPersonsTogether> products{};
+    std::array<std::int64_t, kPersonsTogether> columns{};
+    for (std::size_t i = 0; i < kPersonsTogether; ++i) columns[i] = static_cast<std::int64_t>(i);
+    std::size_t counted = drawn.counted.value_or(drawn.positions.size());
+    std::span<const std::int64_t> left = drawn.positions;
+    if (drawn.block.rows() == 0) left = {};  // nobody has a record
+    while (!left.empty()) {
+      const std::span<const std::int64_t> now = left.first(std::min(kPersonsTogether, left.size()));
+      left = left.subspan(now.size());
+      for (std::size_t i = 0; i < now.size(); ++i) scales[i] = put_mean(drawn, now[i], i, compute);
+      column_products(features_, std::span(columns).first(now.size()), zeros_, std::span(products).first(now.size()),
+                      std::span(squares).first(now.size()));
+      if (model_.intercept())
+        for (std::size_t i = 0; i < now.size(); ++i)
+          squares[i] += means_(model_.features(), static_cast<Eigen::Index>(i)) *
+                        means_(model_.features(), static_cast<Eigen::Index>(i));
+      sum_->add_first(std::min(counted, now.size()), std::span(scales).first(now.size()),
+                      std::span(squares).first(now.size()), means_, std::span(columns).first(now.size()));
+      counted -= std::min(counted, now.size());
+    }
+    sum_->take(sum);
+  }
+
+  /// Puts a person's (h, c) into a column. @return the factor before it
+  template <class Compute>
+  double put_mean(const Drawn& drawn, std::int64_t person, std::size_t column, const Compute& compute) {
+    Rows rows{};
+    const std::span<std::int64_t> looked(rows.data(), drawn.persons->records_max());
+    const std::size_t counted = drawn.persons->rows_of(drawn.block, person, looked);
+    Numbers factors{};
+    compute(std::span<const std::int64_t>(looked), factors);
+    // A gradient that is not finite adds zero, and still is one of hers.
+    for (std::size_t i = 0; i < looked.size(); ++i)
+      if (i >= counted || !std::isfinite(factors[i])) factors[i] = 0.0;
+    const double largest =
+        *std::max_element(factors.begin(), factors.begin() + static_cast<std::ptrdiff_t>(looked.size()),
+                          [](double a, double b) { return std::abs(a) < std::abs(b); });
+    const double divisor = largest == 0.0 ? 1.0 : largest;
+    const auto persons_rows = static_cast<double>(std::max<std::size_t>(counted, 1));
+    const auto at = static_cast<Eigen::Index>(column);
+    auto mean = features_.col(at);
+    mean.setZero();
+    double constant = 0.0;
+    for (std::size_t i = 0; i < looked.size(); ++i) {
+      const double weight = factors[i] / divisor / persons_rows;  // at most 1
+      // What does not count is not looked at: its numbers are another person's, or not finite.
+      const double* row = weight == 0.0 ? zeros_.data() : drawn.block.features.col(looked[i]).data();
+      mean += weight * Eigen::Map<const Eigen::VectorXd>(row, mean.size());
+      constant += weight;
+    }
+    means_.col(at).head(model_.features()) = mean;
+    if (model_.intercept()) means_(model_.features(), at) = constant;
+    return largest;
+  }
+
+  models::LinearModel model_;
+  std::optional<mechanisms::ClippedSum> sum_;
+  Eigen::MatrixXd means_;  // [dimension, persons]
+  Eigen::MatrixXd
+      features_;  // [features, persons]: the same without the constant, whose norms are found as records' are
+  Eigen::VectorXd zeros_;
+  Numbers norms_squared_{};
+};
+
+}  // namespace
+
+std::unique_ptr<RecordSums> make_person_sums(const models::Model& model) {
+  UNDERTONE_CHECK(model.linear() != nullptr);  // a job of persons has a linear model
+  return std::make_unique<PersonSums>(*model.linear());
+}
+
+}  // namespace undertone::silo

@@ -1,0 +1,240 @@
+#include "silo/oracles/person_sums.hpp"
+
+#include <gtest/gtest.h>
+#include <limits>
+#include <numeric>
+#include <set>
+
+#include "shared/base/random_source.hpp"
+
+namespace undertone::silo {
+namespace {
+
+using mechanisms::Lattice;
+
+constexpr Eigen::Index kPersonFeatures = 5;
+
+models::LinearModel person_model(bool intercept = true, models::Loss loss = models::Loss::Logistic) {
+  return {loss, kPersonFeatures, intercept};
+}
+
+Lattice person_lattice() { return {std::int64_t{1} << 20, 1.0 / (1 << 20)}; }  // of clip 1
+
+/// Persons with so many records each.
+models::Records persons(const std::vector<std::int64_t>& records, std::uint64_t seed) {
+  RandomSource random(seed);
+  const std::int64_t rows = std::accumulate(records.begin(), records.end(), std::int64_t{0});
+  models::Records out{Eigen::MatrixXd(kPersonFeatures, rows), Eigen::VectorXd(rows), {0}};
+  for (std::int64_t i = 0; i < rows; ++i) {
+    for (Eigen::Index j = 0; j < kPersonFeatures; ++j) out.features(j, i) = 2.0 * random.unit() - 1.0;
+    out.targets[i] = random.below(2) == 0 ? -1.0 : 1.0;
+  }
+  for (const std::int64_t own : records) out.starts.push_back(out.starts.back() + own);
+  return out;
+}
+
+std::vector<std::int64_t> all_of(const models::Records& block) {
+  std::vector<std::int64_t> out(static_cast<std::size_t>(block.count()));
+  std::iota(out.begin(), out.end(), std::int64_t{0});
+  return out;
+}
+
+std::vector<std::int64_t> gradient_sum(const models::LinearModel& of, const models::Records& block,
+                                       const std::vector<std::int64_t>& drawn, const PersonDraw& draw,
+                                       const Eigen::VectorXd& point) {
+  std::vector<std::int64_t> sum(static_cast<std::size_t>(of.dimension()));
+  make_person_sums(models::Model(of))->gradients(point, person_lattice(), {block, drawn, std::nullopt, &draw}, sum);
+  return sum;
+}
+
+Eigen::VectorXd point_of(const models::LinearModel& of, std::uint64_t seed, double length) {
+  RandomSource random(seed);
+  Eigen::VectorXd out(of.dimension());
+  for (double& number : out) number = length * (2.0 * random.unit() - 1.0);
+  return out;
+}
+
+/// Spec person-unit, PU2: one record a person gives the very integers that records give.
+TEST(PersonSumsTest, PersonsOfOneRecordGiveTheVeryIntegersOfRecords) {
+  for (const bool intercept : {false, true}) {
+    for (const models::Loss loss : {models::Loss::Logistic, models::Loss::LeastSquares}) {
+      const models::LinearModel of = person_model(intercept, loss);
+      for (const std::int64_t records_max : {1, 4, 16}) {
+        for (std::uint64_t seed = 0; seed < 20; ++seed) {
+          const models::Records block = persons(std::vector<std::int64_t>(37, 1), seed);
+          models::Records plain = block;
+          plain.starts.clear();
+          const PersonDraw draw(sha256("key"), records_max);
+          const Eigen::VectorXd point = point_of(of, seed, seed % 2 == 0 ? 1.0 : 30.0);
+          std::vector<std::int64_t> expected(static_cast<std::size_t>(of.dimension()));
+          make_record_sums(models::Model(of))->gradients(point, person_lattice(), {plain, all_of(plain)}, expected);
+          EXPECT_EQ(gradient_sum(of, block, all_of(block), draw, point), expected);
+          const auto scores = static_cast<std::size_t>(of.metric_scales().size());
+          std::vector<std::int64_t> metrics(scores);
+          std::vector<std::int64_t> metrics_expected(scores);
+          make_person_sums(models::Model(of))
+              ->metrics(point, person_lattice(), {block, all_of(block), std::nullopt, &draw}, metrics);
+          make_record_sums(models::Model(of))
+              ->metrics(point, person_lattice(), {plain, all_of(plain)}, metrics_expected);
+          EXPECT_EQ(metrics, metrics_expected);
+        }
+      }
+    }
+  }
+}
+
+/// What a person contributes: the clipped mean of her records' gradients, to rounding.
+TEST(PersonSumsTest, APersonContributesTheMeanOfHerGradientsClippedOnce) {
+  const models::LinearModel of = person_model();
+  for (const double length : {0.3, 50.0}) {
+    const models::Records block = persons({7}, 3);
+    const Eigen::VectorXd point = point_of(of, 9, length);
+    Eigen::VectorXd mean = Eigen::VectorXd::Zero(of.dimension());
+    Eigen::VectorXd own(of.dimension());
+    for (Eigen::Index i = 0; i < block.rows(); ++i) {
+      of.gradient(point, block, i, own);
+      mean += own / 7.0;
+    }
+    if (mean.norm() > 1.0) mean /= mean.norm();
+    const std::vector<std::int64_t> sum = gradient_sum(of, block, {0}, PersonDraw(sha256("key"), 16), point);
+    for (Eigen::Index j = 0; j < mean.size(); ++j)
+      EXPECT_NEAR(static_cast<double>(sum[static_cast<std::size_t>(j)]) * person_lattice().step, mean[j], 4e-6);
+  }
+}
+
+double distance(const std::vector<std::int64_t>& a, const std::vector<std::int64_t>& b) {
+  double squares = 0.0;
+  for (std::size_t j = 0; j < a.size(); ++j)
+    squares += static_cast<double>(a[j] - b[j]) * static_cast<double>(a[j] - b[j]);
+  return std::sqrt(squares);
+}
+
+/// Spec person-unit, PU3: one person is replaced by any other, with no, one or a hundred records and any numbers in
+/// them; sums over the same draw are within twice the clip, and a pair reaches it.
+TEST(PersonSumsTest, ReplacingAPersonMovesASumByTwiceTheClipAtMost) {
+  RandomSource random(1);
+  double worst = 0.0;
+  for (int trial = 0; trial < 400; ++trial) {
+    const models::LinearModel of = person_model(trial % 2 == 0);
+    std::vector<std::int64_t> counts(9);
+    for (std::int64_t& count : counts) count = static_cast<std::int64_t>(random.below(5));
+    const std::vector<std::int64_t> sizes = {0, 1, 2, 17, 100};
+    counts[4] = sizes[random.below(sizes.size())];
+    const models::Records block = persons(counts, 7);
+    // The neighbour: her rows are others, as many as may be, and everybody else has the very same ones.
+    const std::int64_t held = sizes[random.below(sizes.size())];
+    models::Records neighbour{Eigen::MatrixXd(kPersonFeatures, block.rows() - counts[4] + held),
+                              Eigen::VectorXd(block.rows() - counts[4] + held),
+                              {0}};
+    std::int64_t to = 0;
+    for (std::size_t person = 0; person < counts.size(); ++person) {
+      const std::int64_t own = person == 4 ? held : counts[person];
+      for (std::int64_t i = 0; i < own; ++i, ++to) {
+        const std::int64_t from = block.starts[person] + i;
+        if (person == 4) {
+          const double hostile[] = {1.0, -1.0, 1e300, 1e-300, std::numeric_limits<double>::quiet_NaN()};
+          for (Eigen::Index j = 0; j < kPersonFeatures; ++j)
+            neighbour.features(j, to) = trial % 4 == 0 ? hostile[random.below(5)] : (trial % 3 == 0 ? 1.0 : -1.0);
+          neighbour.targets[to] = random.below(2) == 0 ? -1.0 : 1.0;
+        } else {
+          neighbour.features.col(to) = block.features.col(from);
+          neighbour.targets[to] = block.targets[from];
+        }
+      }
+      neighbour.starts.push_back(to);
+    }
+    const Eigen::VectorXd point = point_of(of, static_cast<std::uint64_t>(trial), trial % 5 == 0 ? 1e6 : 3.0);
+    const PersonDraw draw(sha256(fmt::format("{}", trial)), 1 + static_cast<std::int64_t>(random.below(16)));
+    const double moved = distance(gradient_sum(of, block, all_of(block), draw, point),
+                                  gradient_sum(of, neighbour, all_of(neighbour), draw, point));
+    EXPECT_LE(moved, 2.0 * static_cast<double>(person_lattice().clip));
+    worst = std::max(worst, moved / (2.0 * static_cast<double>(person_lattice().clip)));
+  }
+  EXPECT_GT(worst, 0.4);
+}
+
+TEST(PersonSumsTest, OppositePersonsOfManyRecordsReachTheBoundAndNotMore) {
+  const models::LinearModel of = person_model(true, models::Loss::LeastSquares);
+  for (const std::int64_t held : {1, 5, 100}) {
+    models::Records one = persons({held}, 1);
+    one.features.setOnes();
+    one.targets.setConstant(1e6);
+    models::Records other = one;
+    other.targets.setConstant(-1e6);
+    const PersonDraw draw(sha256("key"), 16);
+    const Eigen::VectorXd zero = Eigen::VectorXd::Zero(of.dimension());
+    const double moved = distance(gradient_sum(of, one, {0}, draw, zero), gradient_sum(of, other, {0}, draw, zero));
+    EXPECT_GT(moved, 1.99 * static_cast<double>(person_lattice().clip));
+    EXPECT_LE(moved, 2.0 * static_cast<double>(person_lattice().clip));
+  }
+}
+
+TEST(PersonSumsTest, APersonWithoutARecordAddsZeroAndIsCounted) {
+  const models::LinearModel of = person_model();
+  const models::Records block = persons({0, 3, 0}, 2);
+  const PersonDraw draw(sha256("key"), 4);
+  const Eigen::VectorXd point = point_of(of, 1, 1.0);
+  EXPECT_EQ(gradient_sum(of, block, {0, 1, 2}, draw, point), gradient_sum(of, block, {1}, draw, point));
+  const models::Records nobody = persons({0, 0}, 2);
+  EXPECT_EQ(gradient_sum(of, nobody, {0, 1}, draw, point), std::vector<std::int64_t>(6, 0));
+}
+
+TEST(PersonSumsTest, RowsOfABinThatAreNotCountedAreWorkedOnAndDropped) {
+  const models::LinearModel of = person_model();
+  const models::Records block = persons({2, 5, 1, 40, 3, 0, 2, 9}, 2);
+  const PersonDraw draw(sha256("key"), 4);
+  const Eigen::VectorXd point = point_of(of, 1, 1.0);
+  const std::vector<std::int64_t> rows = {3, 6, 1, 0, 2};
+  std::vector<std::int64_t> sum(6);
+  make_person_sums(models::Model(of))->gradients(point, person_lattice(), {block, rows, std::size_t{2}, &draw}, sum);
+  EXPECT_EQ(sum, gradient_sum(of, block, {3, 6}, draw, point));
+}
+
+TEST(PersonDrawTest, DrawsEveryRecordOfFewAndDifferentOnesOfMany) {
+  const models::Records block = persons({3, 100, 16}, 2);
+  const PersonDraw draw(sha256("key"), 16);
+  std::vector<std::int64_t> rows(16);
+  EXPECT_EQ(draw.rows_of(block, 0, rows), 3U);
+  EXPECT_EQ((std::vector<std::int64_t>(rows.begin(), rows.begin() + 3)), (std::vector<std::int64_t>{0, 1, 2}));
+  EXPECT_EQ(draw.rows_of(block, 2, rows), 16U);
+  EXPECT_EQ(rows.front(), 103);
+  EXPECT_EQ(rows.back(), 118);
+  EXPECT_EQ(draw.rows_of(block, 1, rows), 16U);
+  const std::set<std::int64_t> different(rows.begin(), rows.end());
+  EXPECT_EQ(different.size(), 16U);
+  EXPECT_GE(*different.begin(), 3);
+  EXPECT_LT(*different.rbegin(), 103);
+}
+
+/// Each of her records is as likely as any other: a chi square over 2,000 releases.
+TEST(PersonDrawTest, EachRecordIsAsLikelyAsAnyOther) {
+  const models::Records block = persons({20}, 2);
+  std::vector<int> seen(20);
+  std::vector<std::int64_t> rows(5);
+  constexpr int kReleases = 2000;
+  for (int release = 0; release < kReleases; ++release) {
+    EXPECT_EQ(PersonDraw(sha256(fmt::format("{}", release)), 5).rows_of(block, 0, rows), 5U);
+    for (const std::int64_t row : rows) ++seen[static_cast<std::size_t>(row)];
+  }
+  const double expected = kReleases * 5.0 / 20.0;
+  double chi_square = 0.0;
+  for (const int count : seen) chi_square += (count - expected) * (count - expected) / (expected * (1.0 - 5.0 / 20.0));
+  EXPECT_LT(chi_square * 19.0 / 20.0, 52.0);  // 19 degrees: 7e-5
+}
+
+/// Spec person-unit 4: every row that is looked at is one of the block's, whatever she has, and as many.
+TEST(PersonDrawTest, TheNumberOfRowsThatAreLookedAtDoesNotDependOnHers) {
+  const models::Records block = persons({0, 1, 100}, 2);
+  const PersonDraw draw(sha256("key"), 8);
+  for (std::int64_t person = 0; person < 3; ++person) {
+    std::vector<std::int64_t> rows(8, -1);
+    (void)draw.rows_of(block, person, rows);
+    for (const std::int64_t row : rows) {
+      EXPECT_GE(row, 0);
+      EXPECT_LT(row, block.rows());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace undertone::silo
