@@ -66,7 +66,7 @@ Result<std::variant<std::monostate, RunFailure>> RoundDriver::begin() {
 
 Result<std::variant<wire::QueryMessage, RunFailure>> RoundDriver::make_round(const std::set<SiloId>& participants,
                                                                              TimePoint now) {
-  UNDERTONE_CHECK(checkpoint_.has_value());
+  if (!checkpoint_) return {another_checkpoint("it is gone")};
   round_began_ = now;
   round_.reset();
   Result<RoundFactory::Asked> asked = contained("making the round", [this] { return asked_next(); });

@@ -51,6 +51,16 @@ Status check_converges(std::string_view algorithm, std::uint64_t round, const Pr
   return Error{ErrorCode::Internal, fmt::format("{} diverged in round {}: a smaller step is needed", algorithm, round)};
 }
 
+Status check_step(std::string_view algorithm, std::uint64_t round, const Eigen::VectorXd& from,
+                  const Eigen::VectorXd& direction, double step) {
+  // Of a map whose state is no point of the same space, the step alone.
+  const Eigen::VectorXd moved = step * direction;
+  const bool finite =
+      geometry::has_finite_norm(moved) && (from.size() != moved.size() || geometry::has_finite_norm(from - moved));
+  if (finite) return {};
+  return Error{ErrorCode::Internal, fmt::format("{} diverged in round {}: a smaller step is needed", algorithm, round)};
+}
+
 Result<ProximalDescent> ProximalDescent::create(std::string_view algorithm, const Problem& problem, double step_size) {
   if (Status step = geometry::check_positive(fmt::format("the step size of {}", algorithm), step_size); !step)
     return step.error();

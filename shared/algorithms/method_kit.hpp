@@ -26,6 +26,9 @@ namespace undertone::algorithms {
 /// Whether a new iterate is finite on the wire; else a step was too long.
 [[nodiscard]] Status check_converges(std::string_view algorithm, std::uint64_t round, const Problem& problem,
                                      const Eigen::VectorXd& iterate);
+/// The same before a step: whether what it moves to is finite, so that it can be projected.
+[[nodiscard]] Status check_step(std::string_view algorithm, std::uint64_t round, const Eigen::VectorXd& from,
+                                const Eigen::VectorXd& direction, double step);
 
 /// The step of the proximal algorithms: w <- prox_{eta f1}(w - eta g), f1 the regulariser on the domain.
 class ProximalDescent {

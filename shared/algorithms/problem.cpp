@@ -31,6 +31,8 @@ Status Problem::start_at(Eigen::VectorXd point) {
                               point_type == queries::PointType::F32 ? kNarrowMax : kWideMax,
                               point.cwiseAbs().maxCoeff()));
   }
+  if (const double largest = point.cwiseAbs().maxCoeff(); largest > geometry::kParameterMax)
+    return refuse(fmt::format("expected numbers of at most {}, got one of {:.6g}", geometry::kParameterMax, largest));
   // An iterate is projected, then rounded to the wire's type: f32 moves a number by 2^-24 of itself at most.
   const double allowed = 0x1p-22 * point.stableNorm();
   Eigen::VectorXd nearest = point;

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "shared/algorithms/with_evaluation.hpp"
+#include "shared/base/contained.hpp"
 #include "shared/jobs/aggregation_section.hpp"
 #include "shared/jobs/algorithm_section.hpp"
 #include "shared/jobs/cohort_section.hpp"
@@ -61,9 +62,12 @@ Result<ReadJob> read_job(std::string_view bytes, const std::string& file) {
     return Error{ErrorCode::LimitExceeded,
                  fmt::format("{}: {} bytes, a job has at most {}", file, bytes.size(), kJobBytesMax)};
   }
-  UNDERTONE_TRY(const config::JsonDocument document, config::parse_json(bytes, file));
-  config::Problems problems(file);
-  return read_job(document.root, problems);
+  // Whoever reads it, a shuffler's only thread among them, goes on whatever a text finds in the parser.
+  return contained("reading the job", [&]() -> Result<ReadJob> {
+    UNDERTONE_TRY(const config::JsonDocument document, config::parse_json(bytes, file));
+    config::Problems problems(file);
+    return read_job(document.root, problems);
+  });
 }
 
 Result<Job> parse_job(std::string_view bytes, const std::string& file) {

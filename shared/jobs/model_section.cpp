@@ -61,17 +61,19 @@ std::optional<models::Loss> loss_of(ModelKind kind) {
   UNDERTONE_CHECK(false);
 }
 
+constexpr double kLossNumberMin = 1e-9;  // so that products and quotients of a few stay far inside a double
+
 models::LinearLoss parse_loss(config::Section& section, models::Loss loss) {
   const auto wanted = [&](models::Loss by) { return section.recording() || loss == by; };
   models::LinearLoss::Options options;
   if (wanted(models::Loss::Quantile))
     options.level = section.number("level", 0.0, 1.0, "of quantile, between 0 and 1", true);
-  if (wanted(models::Loss::Huber)) options.threshold = section.number("threshold", 0.0, 1e9, "of huber", true);
+  if (wanted(models::Loss::Huber)) options.threshold = section.number("threshold", kLossNumberMin, 1e9, "of huber");
   if (section.has("smoothing"))
-    options.smoothing = section.number("smoothing", 0.0, 1e9,
-                                       "beta of the Moreau envelope that stands for hinge, absolute or quantile", true);
+    options.smoothing = section.number("smoothing", kLossNumberMin, 1e9,
+                                       "beta of the Moreau envelope that stands for hinge, absolute or quantile");
   if (section.has("logit_max"))
-    options.logit_max = section.number("logit_max", 0.0, 1e9, "of logistic: scores are clipped to this", true);
+    options.logit_max = section.number("logit_max", kLossNumberMin, 1e9, "of logistic: scores are clipped to this");
   const Result<models::LinearLoss> made = models::LinearLoss::create(loss, options);
   if (made) return *made;
   if (!section.recording()) section.problem("kind", made.error().message);

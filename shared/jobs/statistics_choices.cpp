@@ -1,5 +1,6 @@
 #include "shared/jobs/statistics_choices.hpp"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -13,6 +14,7 @@ using algorithms::StatisticAsked;
 using algorithms::StatisticsSettings;
 
 constexpr std::string_view kFormat = "statistics/1";
+constexpr double kPartMax = 1e6;                               // of a promise, or of a shift or an epsilon
 constexpr std::uint64_t kNumberMax = std::uint64_t{1} << 20U;  // of degrees, terms and orders: far more than are chosen
 
 /// The numbers of a question that its text may leave open, in an order that its kind fixes.
@@ -34,6 +36,9 @@ std::vector<std::size_t*> open_numbers(StatisticAsked& asked) {
 
 Result<std::vector<double>> read_parts(ByteReader& reader, std::size_t questions) {
   UNDERTONE_TRY(std::vector<double> out, reader.doubles());
+  for (const double part : out)
+    if (!(part >= 0.0 && part <= kPartMax))
+      return Error{ErrorCode::Malformed, "what was chosen has a part of a promise that is none"};
   if (!out.empty() && out.size() != questions)
     return Error{ErrorCode::Malformed, "what was chosen is of other questions than the job's"};
   return out;
@@ -84,6 +89,11 @@ Result<StatisticsSettings> read_choices(StatisticsSettings open, std::string_vie
   open.noise = static_cast<statistics::NoiseKind>(noise);
   UNDERTONE_TRY(open.shares, read_parts(reader, open.questions.size()));
   UNDERTONE_TRY(open.strengths, read_parts(reader, open.questions.size()));
+  const auto drawable = [&](double strength) {
+    return open.noise == statistics::NoiseKind::Gaussian ? releases::GaussianShift::create(strength).has_value()
+                                                         : releases::Epsilon::create(strength).has_value();
+  };
+  if (!std::all_of(open.strengths.begin(), open.strengths.end(), drawable)) return damaged;
   if (const Status end = reader.end(); !end) return end.error();
   return open;
 }

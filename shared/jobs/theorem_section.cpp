@@ -56,6 +56,12 @@ double parse_smoothness(config::Section& section, TheoremName name, const Theore
 /// @return an error where the theorem has no such form
 Status choose_envelope(TheoremName name, const algorithms::Problem& problem, theorems::TheoremFacts& facts) {
   UNDERTONE_TRY(const double chosen, theorems::envelope_smoothness(name, facts, problem));
+  if (!(chosen >= kConstantMin && chosen <= kConstantMax))
+    return Error{
+        ErrorCode::InvalidArgument,
+        fmt::format("the envelope of the loss would have a beta of {:.3g}, expected one from {} to {}: numbers "
+                    "of the job leave no such form",
+                    chosen, kConstantMin, kConstantMax)};
   facts.smoothness = chosen;
   const double regulariser = problem.regulariser.strong_convexity(problem.dimension);
   if (const double own = facts.strong_convexity - regulariser; own > 0.0)
@@ -84,9 +90,11 @@ std::optional<theorems::TheoremChoice> parse_theorem(config::Section& section, c
   const auto optional = [&](const char* key, double otherwise, const char* about) {
     return section.has(key) ? section.number(key, 0.0, kConstantMax, about) : otherwise;
   };
+  bool in_range = true;
   const auto at_least = [&](const char* key, double value) {
-    if (value != 0.0 && value < kConstantMin)
-      section.problem(key, fmt::format("expected 0 or at least {}, got {}", kConstantMin, value));
+    if (value == 0.0 || value >= kConstantMin) return;
+    section.problem(key, fmt::format("expected 0 or at least {}, got {}", kConstantMin, value));
+    in_range = false;
   };
   facts.strong_convexity = optional(
       "strong_convexity", problem.regulariser.strong_convexity(problem.dimension),
@@ -118,7 +126,7 @@ std::optional<theorems::TheoremChoice> parse_theorem(config::Section& section, c
   at_least("strong_convexity", facts.strong_convexity);
   at_least("gap", facts.gap);
   if (section.has("seed")) facts.seed = static_cast<std::uint64_t>(section.integer("seed", 0, INT64_MAX, "public"));
-  if (section.recording()) return std::nullopt;
+  if (section.recording() || !in_range) return std::nullopt;
   if (!context.refusal.empty()) {
     section.problem("theorem", context.refusal);
     return std::nullopt;

@@ -63,7 +63,7 @@ class StatementCache {
 Database::Database(sqlite3* handle) : handle_(handle), cache_(std::make_shared<StatementCache>()) {}
 
 Statement::Statement(Statement&& other) noexcept
-    : statement_(std::exchange(other.statement_, nullptr)), home_(std::move(other.home_)) {}
+    : statement_(std::exchange(other.statement_, nullptr)), refused_(other.refused_), home_(std::move(other.home_)) {}
 
 Statement::~Statement() {
   if (statement_ == nullptr) return;
@@ -74,33 +74,36 @@ Statement::~Statement() {
   }
 }
 
-Statement& Statement::bind(int parameter, std::int64_t value) {
-  UNDERTONE_CHECK(sqlite3_bind_int64(statement_, parameter, value) == SQLITE_OK);
+Statement& Statement::bound(int code) noexcept {
+  if (refused_ == SQLITE_OK) refused_ = code;
   return *this;
+}
+
+Statement& Statement::bind(int parameter, std::int64_t value) {
+  return bound(sqlite3_bind_int64(statement_, parameter, value));
 }
 
 Statement& Statement::bind_real(int parameter, double value) {
-  UNDERTONE_CHECK(sqlite3_bind_double(statement_, parameter, value) == SQLITE_OK);
-  return *this;
+  return bound(sqlite3_bind_double(statement_, parameter, value));
 }
 
 Statement& Statement::bind_text(int parameter, std::string_view value) {
-  UNDERTONE_CHECK(sqlite3_bind_text64(statement_, parameter, value.data(), value.size(), SQLITE_TRANSIENT,
-                                      SQLITE_UTF8) == SQLITE_OK);
-  return *this;
+  return bound(sqlite3_bind_text64(statement_, parameter, value.data(), value.size(), SQLITE_TRANSIENT, SQLITE_UTF8));
 }
 
 Statement& Statement::bind_blob(int parameter, std::string_view value) {
   const char* data = value.data() == nullptr ? "" : value.data();
-  UNDERTONE_CHECK(sqlite3_bind_blob64(statement_, parameter, data, value.size(), SQLITE_TRANSIENT) == SQLITE_OK);
-  return *this;
+  return bound(sqlite3_bind_blob64(statement_, parameter, data, value.size(), SQLITE_TRANSIENT));
 }
 
 Result<bool> Statement::step() {
+  sqlite3* handle = sqlite3_db_handle(statement_);
+  if (refused_ != SQLITE_OK)
+    return Error{ErrorCode::StorageFailed,
+                 fmt::format("{}: a value was not taken: {}", file_of(handle), sqlite3_errstr(refused_))};
   const int code = sqlite3_step(statement_);
   if (code == SQLITE_ROW) return true;
   if (code == SQLITE_DONE) return false;
-  sqlite3* handle = sqlite3_db_handle(statement_);
   return failure_of(handle, file_of(handle).c_str());
 }
 

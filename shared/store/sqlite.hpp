@@ -25,6 +25,7 @@ class Statement {
   Statement& operator=(Statement&&) = delete;
   ~Statement();
 
+  /// A value that cannot be bound, such as a text beyond SQLite's 10^9 bytes, makes `step` fail.
   Statement& bind(int parameter, std::int64_t value);
   Statement& bind_real(int parameter, double value);
   Statement& bind_text(int parameter, std::string_view value);
@@ -43,7 +44,9 @@ class Statement {
   friend class Database;
   Statement(sqlite3_stmt* statement, std::weak_ptr<StatementCache> home)
       : statement_(statement), home_(std::move(home)) {}
+  Statement& bound(int code) noexcept;
   sqlite3_stmt* statement_;
+  int refused_ = 0;                     // SQLite's code of the first value that could not be bound
   std::weak_ptr<StatementCache> home_;  // where it goes back to; a database that is closed has none
 };
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "shuffler/batch/adder.hpp"
+#include "shuffler/batch/limits.hpp"
 
 namespace undertone::shuffler {
 namespace {
@@ -260,6 +261,7 @@ Result<std::vector<Batch>> BatchStore::load() {
     batch.spec.query = *query;
     batch.spec.deadline = std::chrono::milliseconds(row.integer(10));
     batch.replies = static_cast<std::size_t>(row.integer(11));
+    if (!lengths_agree(batch.spec)) return unreadable("batch");
     const std::int64_t number = row.integer(0);
     if (batch.state == BatchState::Collecting || batch.state == BatchState::Collected) {
       UNDERTONE_TRY(read_collected(number, batch));

@@ -26,6 +26,9 @@ struct Limits {
 /// the limits.
 [[nodiscard]] bool allows(const Limits& limits, const BatchSpec& spec);
 
+/// Whether messages, units and words are of lengths that go together, as they must of a stored batch, too.
+[[nodiscard]] bool lengths_agree(const BatchSpec& spec);
+
 /// Each silo once, in order.
 [[nodiscard]] bool ascending(const std::vector<SiloId>& silos);
 

@@ -377,7 +377,9 @@ int remove_dataset(const OwnerOptions& options) {
   Json& datasets = document.at("datasets");
   const auto entry = std::find_if(datasets.begin(), datasets.end(),
                                   [&](const Json& one) { return one.at("name").get<std::string>() == dataset.name; });
-  UNDERTONE_CHECK(entry != datasets.end());
+  if (entry == datasets.end())
+    return fail({ErrorCode::InvalidConfig, fmt::format("{}: the data set \"{}\" went while this command ran",
+                                                       options.config.string(), dataset.name)});
   const bool begun = ledger_has_begun(dataset);
   if (begun) {
     const Result<LedgerView> view = view_ledger(dataset, before->policy, options.noise);

@@ -110,6 +110,8 @@ Result<Step> ConstrainedFrankWolfe::advance(const folds::Gathered& gathered) {
     return told.error();
   Eigen::VectorXd gradient = gathered.mean();
   settings_.problem.regulariser.add_smooth_gradient(candidate(), gradient);
+  if (Status converges = check_converges(kConstrainedFrankWolfe, round_, settings_.problem, gradient); !converges)
+    return converges.error();
   Eigen::VectorXd extreme(point_.size());
   settings_.oracle.minimise(gradient, extreme);
   point_ += FrankWolfeIterate::step_size(round_ + 1) * (extreme - point_);

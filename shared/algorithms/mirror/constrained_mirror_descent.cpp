@@ -194,6 +194,8 @@ Result<Step> ConstrainedMirrorDescent::advance(const folds::Gathered& gathered) 
   average_ += (at - average_) / number(round_ + 1);
   Eigen::VectorXd gradient = gathered.mean();
   settings_.problem.regulariser.add_smooth_gradient(at, gradient);
+  if (Status finite = check_step(kConstrainedMirror, round_, state_, gradient, settings_.step(round_ + 1)); !finite)
+    return finite.error();
   settings_.potential.map.step(gradient, {settings_.step(round_ + 1), 1.0}, state_);
   if (Status converges =
           check_converges(kConstrainedMirror, round_, settings_.problem, settings_.potential.map.point(state_));

@@ -99,6 +99,7 @@ Result<Step> MirrorDescent::advance(const folds::Gathered& gathered) {
   const double step = settings_.step_size ? *settings_.step_size : 2.0 / (settings_.relative_convexity * (k + 1.0));
   if (Status converges = check_converges("mirror descent", round_, settings_.problem, gradient); !converges)
     return converges.error();
+  if (Status finite = check_step("mirror descent", round_, state_, gradient, step); !finite) return finite.error();
   settings_.map.step(gradient, {step, 1.0}, state_);
   if (Status converges = check_converges("mirror descent", round_, settings_.problem, settings_.map.point(state_));
       !converges)

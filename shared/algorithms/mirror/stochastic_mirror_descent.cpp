@@ -101,6 +101,8 @@ Result<Step> StochasticMirrorDescent::advance(const folds::Gathered& gathered) {
   settings_.problem.regulariser.add_smooth_gradient(mirror_point(settings_.map, settings_.problem, state_), gradient);
   if (Status converges = check_converges(kStochasticMirror, round_, settings_.problem, gradient); !converges)
     return converges.error();
+  if (Status finite = check_step(kStochasticMirror, round_, state_, gradient, settings_.step_size); !finite)
+    return finite.error();
   settings_.map.step(gradient, {settings_.step_size, 1.0}, state_);
   const Eigen::VectorXd at = mirror_point(settings_.map, settings_.problem, state_);
   if (Status converges = check_converges(kStochasticMirror, round_, settings_.problem, at); !converges)

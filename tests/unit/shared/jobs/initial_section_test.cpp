@@ -107,7 +107,7 @@ TEST(InitialTest, RefusesWhatIsNoStartWithFileAndPointer) {
   EXPECT_NE(said_of(weights_section({3, 4, 12, 0, 0})).find("got one at a distance of 8"), std::string::npos);
   says(weights_section({1, 0, 0, 0, 1e39}), "/initial/values: expected numbers of at most 3.40282e+38",
        R"({"kind":"whole_space"})", "f32");
-  says(weights_section({1e200, 0, 0, 0, 1e308}), "/initial/values: expected a point",
+  says(weights_section({1e200, 0, 0, 0, 1e308}), "/initial/values: expected numbers of at most 1e+100",
        R"({"kind":"l2_ball","radius":5})");
   says(weights_section({1.7e308, 1.7e308, 0, 0, 0}), "/initial/values: expected numbers of at most",
        R"({"kind":"whole_space"})");
