@@ -206,6 +206,7 @@ Result<std::vector<MechanismText>> parse_mechanisms(const nlohmann::json& docume
 }
 
 int run_account(const AccountRequest& request) {
+  if (request.person) return run_person(request);
   if (request.shuffled) return run_shuffled(request);
   if (request.allocation) return run_allocation(request);
   const Result<Adjacency> adjacency = parse_adjacency(request.adjacency);

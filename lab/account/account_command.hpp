@@ -12,12 +12,16 @@ namespace undertone::lab {
 /// What `undertone account` was asked.
 struct AccountRequest {
   MechanismText mechanism;
-  std::filesystem::path file;  // of mechanisms to compose, instead of one
-  bool shuffled = false;       // one round through a shuffler, instead of a composition
-  std::uint64_t silos = 0;     // whose replies are shuffled
-  std::int64_t records = 0;    // of the smallest of them
-  bool allocation = false;     // secret parts beside other draws, instead of a composition
-  std::uint64_t parts = 0;     // of a pass
+  std::filesystem::path file;         // of mechanisms to compose, instead of one
+  bool shuffled = false;              // one round through a shuffler, instead of a composition
+  std::uint64_t silos = 0;            // whose replies are shuffled
+  std::int64_t records = 0;           // of the smallest of them
+  bool person = false;                // a past run, as it looks to somebody with several records
+  std::filesystem::path ledger = {};  // that the run is in
+  std::string run = {};               // the beginning of its id; empty: every run
+  std::vector<std::int64_t> of_person = {2, 5, 10, 20};
+  bool allocation = false;  // secret parts beside other draws, instead of a composition
+  std::uint64_t parts = 0;  // of a pass
   std::uint64_t epochs = 1;
   std::string adjacency = "replace-one";
   std::string method = "numeric";
@@ -32,6 +36,9 @@ struct AccountRequest {
 
 /// Prints what one shuffled round guarantees, and whether that is a gain. @return the exit code
 [[nodiscard]] int run_shuffled(const AccountRequest& request);
+
+/// Prints what the runs of a ledger promise a person who has several of the records. @return the exit code
+[[nodiscard]] int run_person(const AccountRequest& request);
 
 /// Prints what secret parts of the records cost beside other draws. @return the exit code
 [[nodiscard]] int run_allocation(const AccountRequest& request);

@@ -18,6 +18,8 @@ CLI::App* add_account_command(CLI::App& app, AccountRequest& request) {
             const Result<MechanismKind> kind = parse_mechanism(name);
             if (name == "shuffled") {
               request.shuffled = true;
+            } else if (name == "person") {
+              request.person = true;
             } else if (name == "allocation") {
               request.allocation = true;
             } else if (kind) {
@@ -31,7 +33,8 @@ CLI::App* add_account_command(CLI::App& app, AccountRequest& request) {
           "gaussian, discrete-gaussian, laplace, exponential, randomised-response, approximate, generalised-gaussian, "
           "zcdp; shuffled: one round of silos' replies through a shuffler; allocation: every record in one secret "
           "part, "
-          "beside other draws; or a file of mechanisms to compose")
+          "beside other draws; person: what runs of a ledger promise somebody with several records; or a file of "
+          "mechanisms to compose")
       ->required();
   number("--delta", request.delta, "of the whole; not needed where every release is pure");
   number("--epsilon", request.target_epsilon, "a target for the whole: prints the smallest sigma instead");
@@ -52,6 +55,10 @@ CLI::App* add_account_command(CLI::App& app, AccountRequest& request) {
   command->add_option("--steps", text.steps, "how many such releases")->capture_default_str();
   command->add_option("--silos", request.silos, "shuffled: how many replies are shuffled");
   command->add_option("--records", request.records, "shuffled: records of the smallest silo; allocation: of the silo");
+  command->add_option("--ledger", request.ledger, "person: a silo's ledger, as a copy or where it is");
+  command->add_option("--run", request.run, "person: the beginning of a run's id in the ledger (default: every run)");
+  command->add_option("--of-person", request.of_person, "person: how many records somebody has (default 2 5 10 20)")
+      ->check(CLI::Range(1, 10'000));
   command->add_option("--parts", request.parts, "allocation: parts of a pass");
   command->add_option("--epochs", request.epochs, "allocation: passes, each with parts drawn afresh")
       ->capture_default_str();

@@ -1,34 +1,14 @@
 #include "shared/accounting/loss_law.hpp"
 
 #include <algorithm>
-#include <boost/math/tools/toms748_solve.hpp>
 #include <cmath>
 #include <vector>
 
+#include "shared/accounting/occurrence_law.hpp"
+#include "shared/accounting/symmetric_law.hpp"
+
 namespace undertone::accounting {
 namespace {
-
-/// P[N(0,1) > x], with a small relative error.
-long double upper_tail(long double x) { return 0.5L * erfcl(x / sqrtl(2.0L)); }
-
-LossTails gaussian_tails(long double loss, long double shift) {
-  return {upper_tail(loss / shift - 0.5L * shift), upper_tail(loss / shift + 0.5L * shift)};
-}
-
-/// A law that is the same in both orders: what it is below zero follows from what it is above.
-class SymmetricLaw : public LossLaw {
- public:
-  [[nodiscard]] LossTails above(long double loss) const final {
-    if (loss >= 0.0L) return above_zero(loss);
-    const LossTails mirrored = above_zero(-loss);
-    // P[L > -l] = 1 - Q[L >= l]. Atoms but at zero are not met: the laws here have none.
-    const long double finite = 1.0L - infinite();
-    return {finite - mirrored.q, std::max(0.0L, finite - mirrored.p)};
-  }
-
- protected:
-  [[nodiscard]] virtual LossTails above_zero(long double loss) const = 0;
-};
 
 class GaussianLaw final : public LossLaw {
  public:
@@ -94,76 +74,6 @@ class MixtureLaw final : public LossLaw {
   bool reverse_;
 };
 
-class MultisetGaussianLaw final : public SymmetricLaw {
- public:
-  MultisetGaussianLaw(std::int64_t records, std::int64_t draws, long double shift, long double cut) : shift_(shift) {
-    const long double rate = 1.0L / static_cast<long double>(records);
-    const auto count = static_cast<long double>(draws);
-    long double term = expl(count * log1pl(-rate));
-    never_ = term;
-    for (std::int64_t j = 1; j <= draws; ++j) {
-      const auto k = static_cast<long double>(j);
-      term *= (count - k + 1.0L) / k * rate / (1.0L - rate);
-      if (term < 1e-40L && k > count * rate) break;
-      times_.push_back(term);
-    }
-    while (times_.size() > 1 && cut_ + times_.back() <= cut) {
-      cut_ += times_.back();
-      times_.pop_back();
-    }
-    cut_ = cut_ * (1.0L + 1e-15L) + 1e-38L;
-  }
-  [[nodiscard]] double infinite() const override { return static_cast<double>(cut_); }
-
- protected:
-  [[nodiscard]] LossTails above_zero(long double loss) const override {
-    const long double alpha = expl(loss);
-    const long double z = water_level(loss, alpha);
-    LossTails tails;
-    tails.q = never_ * upper_tail(z);
-    long double profile = 0.0L;
-    for (std::size_t i = 0; i < times_.size(); ++i) {
-      const long double mu = static_cast<long double>(i + 1) * shift_;
-      const long double at = std::max(loss, mu * z - 0.5L * mu * mu);
-      const LossTails base = gaussian_tails(at, mu);
-      profile += times_[i] * (base.p - expl(at) * base.q);
-      tails.q += times_[i] * base.q;
-    }
-    tails.p = profile + alpha * tails.q;
-    return tails;
-  }
-
- private:
-  /// The largest z with p_0 + sum p_j max(alpha, e^(j mu z - j^2 mu^2/2)) <= alpha (1 - cut), rounded down.
-  [[nodiscard]] long double water_level(long double loss, long double alpha) const {
-    const auto excess = [&](long double z) {
-      long double sum = never_ - alpha * (1.0L - cut_);
-      for (std::size_t i = 0; i < times_.size(); ++i) {
-        const long double mu = static_cast<long double>(i + 1) * shift_;
-        sum += times_[i] * std::max(alpha, expl(mu * z - 0.5L * mu * mu));
-      }
-      return sum;
-    };
-    long double low = loss / shift_ + 0.5L * shift_;  // where no term is above alpha
-    for (std::size_t i = 0; i < times_.size(); ++i) {
-      const long double mu = static_cast<long double>(i + 1) * shift_;
-      low = std::min(low, loss / mu + 0.5L * mu);
-    }
-    if (excess(low) > 0.0L) return low;
-    long double high = low + 1.0L;
-    while (excess(high) <= 0.0L) high += high - low;
-    std::uintmax_t iterations = 100;
-    const auto close = [](long double a, long double b) { return b - a <= 1e-17L * std::max(1.0L, fabsl(a)); };
-    low = boost::math::tools::toms748_solve(excess, low, high, close, iterations).first;
-    while (excess(low) > 0.0L) low -= 1e-17L * std::max(1.0L, fabsl(low));
-    return low;
-  }
-  long double shift_;
-  long double never_;               // P[0 occurrences]
-  std::vector<long double> times_;  // P[j occurrences], j = 1, 2, ...
-  long double cut_ = 0.0L;          // at least the probability of more
-};
-
 class LaplaceLaw final : public LossLaw {
  public:
   explicit LaplaceLaw(long double epsilon) : epsilon_(epsilon) {}
@@ -226,6 +136,22 @@ class DiscreteGaussianLaw final : public LossLaw {
   std::vector<long double> tails_;
 };
 
+/// Of one record among K draws with replacement from n: binomial.
+Occurrences occurrences_of_multiset(std::int64_t records, std::int64_t draws) {
+  const long double rate = 1.0L / static_cast<long double>(records);
+  const auto count = static_cast<long double>(draws);
+  Occurrences out;
+  long double term = expl(count * log1pl(-rate));
+  out.never = term;
+  for (std::int64_t j = 1; j <= draws; ++j) {
+    const auto k = static_cast<long double>(j);
+    term *= (count - k + 1.0L) / k * rate / (1.0L - rate);
+    if (term < 1e-40L && k > count * rate) break;
+    out.times.push_back(term);
+  }
+  return out;
+}
+
 Result<LossLawPtr> check_rate(double rate) {
   if (rate > 0.0 && rate <= 1.0) return LossLawPtr();
   return Error{ErrorCode::InvalidArgument, fmt::format("the sampling rate must be in (0, 1], got {}", rate)};
@@ -267,7 +193,7 @@ Result<LossLawPtr> multiset_gaussian_law(std::int64_t records, std::int64_t draw
     return Error{ErrorCode::InvalidArgument,
                  fmt::format("with replacement: {} draws from {} records, at most 100 a record", draws, records)};
   }
-  return LossLawPtr(std::make_shared<MultisetGaussianLaw>(records, draws, shift.value(), cut));
+  return occurrence_gaussian_law(occurrences_of_multiset(records, draws), shift, cut);
 }
 
 Result<LossLawPtr> poisson_gaussian_law(double rate, releases::GaussianShift shift, bool added) {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "shared/accounting/gaussian_accountant.hpp"
+#include "shared/accounting/log_choose.hpp"
 #include "shared/accounting/loss_law.hpp"
 #include "shared/base/bisection.hpp"
 
@@ -20,11 +21,6 @@ Status check(std::uint64_t messages, double epsilon) {
   if (!(epsilon <= 50.0))
     return Error{ErrorCode::InvalidArgument, fmt::format("a local epsilon must be at most 50, got {}", epsilon)};
   return {};
-}
-
-/// In long double: at 10^8 messages a double's lgamma is off by 10^-7.
-long double log_choose(long double n, long double k) {
-  return lgammal(n + 1.0L) - lgammal(k + 1.0L) - lgammal(n - k + 1.0L);
 }
 
 /// P[Bin(c, 1/2) = a] and P[Bin(c, 1/2) > a], whose errors are one common factor.

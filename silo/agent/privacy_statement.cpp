@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
 
-#include "shared/accounting/gaussian_accountant.hpp"
 #include "shared/base/overloaded.hpp"
+#include "shared/jobs/joint_promise_of.hpp"
+#include "silo/agent/group_promises.hpp"
 #include "silo/agent/job_summary.hpp"
 
 namespace undertone::silo {
@@ -29,13 +29,33 @@ const char* chosen_by(const jobs::NoiseChoice& choice, const planning::Plan& pla
 }
 
 using OrderedJson = nlohmann::ordered_json;
-constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
 constexpr const char* kRestsOnOrder = "the ledger's key, which keeps secret where a person stands";
 
 std::string contribution_of(const releases::PersonContribution& person) {
   return fmt::format("the mean over {} of her records at most, drawn afresh for each answer, clipped once",
                      person.records_max);
+}
+
+constexpr const char* kGroupsNote =
+    "what the same releases promise somebody who has so many of the records, at the same delta; null: nothing below "
+    "30 is known. The number of records is public, so this is no promise to persons";
+
+/// "with 5 of the records epsilon 5.93, with 10 or 20 as good as none"
+std::string said_of(const std::vector<GroupPromise>& groups) {
+  std::string out;
+  std::string unbounded;
+  for (const GroupPromise& group : groups) {
+    if (group.epsilon) {
+      out += fmt::format("{}with {} of the records epsilon {:.2f}", out.empty() ? "" : ", ", group.records,
+                         std::ceil(100.0 * *group.epsilon) / 100.0);
+    } else {
+      unbounded += fmt::format("{}{}", unbounded.empty() ? "" : " or ", group.records);
+    }
+  }
+  if (unbounded.empty()) return out;
+  return fmt::format("{}{}with {}{} as good as none", out, out.empty() ? "" : ", ", unbounded,
+                     out.empty() ? " of the records" : "");
 }
 
 /// @param exact_samplers whose time is not constant
@@ -77,48 +97,6 @@ std::vector<std::string> not_covered(const releases::SiloFacts& facts, std::chro
         "the holdout records: their owner declared them public, they are evaluated exactly and are not protected at "
         "all");
   return out;
-}
-
-/// Epsilon, at the plan's delta, if all records were one person's. In each block the shift of replacing every record is
-/// at most records times that of one, and so is the epsilon of a pure or ranged release; the blocks' releases compose
-/// like any others. Of delta, samplers take their share at this epsilon, not at the plan's.
-/// @return nothing where it is beyond 30: not even what samplers may be off is then covered by delta
-std::optional<double> user_level_epsilon(const planning::Plan& plan, const releases::SiloFacts& facts,
-                                         const RunAccount& account) {
-  constexpr double kEpsilonMax = 30.0;
-  const auto squared = [](std::int64_t records) { return static_cast<double>(records) * static_cast<double>(records); };
-  const auto of_blocks = [&](const auto& of_block) {
-    return of_block(account.training_reserved, facts.records) +
-           of_block(account.holdout_reserved, facts.holdout_records);
-  };
-  const double pure =
-      of_blocks([](const releases::Cost& cost, std::int64_t records) {
-        return static_cast<double>(records) * (cost.pure.value_rounded_up() + cost.ranged.value_rounded_up());
-      }) *
-      (1.0 + 1e-12);
-  const double shift_squared = of_blocks([&](const releases::Cost& cost, std::int64_t records) {
-    return cost.gaussian.value_rounded_up() * squared(records);
-  });
-  const double rho = of_blocks([&](const releases::Cost& cost, std::int64_t records) {
-    return cost.concentrated.value_rounded_up() * squared(records);
-  });
-  if (!plan.mechanism_delta()) return pure <= kEpsilonMax ? std::optional(pure) : std::nullopt;
-  return plan.epsilon_with_samplers([&](releases::Delta delta) -> std::optional<double> {
-    if (rho > 0.0) {  // zCDP of groups: so many times as far, and rho the square of that
-      const double all = (rho + 0.5 * shift_squared) * (1.0 + 1e-12);
-      return pure + accounting::epsilon_of_zcdp(*releases::Rho::create(all), delta);
-    }
-    if (shift_squared == 0.0) return pure;
-    const double shift = std::sqrt(shift_squared) * (1.0 + 1e-12);
-    return pure + accounting::epsilon_of_gaussian(*releases::GaussianShift::create(shift), delta);
-  });
-}
-
-/// Whether a silo's own releases have a cost that holds but for a failure: of many records together nothing then does.
-bool holds_but_for_failures(const planning::Plan& plan) {
-  return std::any_of(plan.segments().begin(), plan.segments().end(), [](const planning::Plan::Segment& segment) {
-    return std::holds_alternative<mechanisms::PerturbedObjective>(segment.release.mechanism);
-  });
 }
 
 /// The exact samplers of releases whose noise is not Gaussian: nothing of them is credited to delta.
@@ -443,18 +421,15 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
   const double odometer = plan.epsilon_of(account.rounds);
   const Trust trust = trust_of(job, plan);
   const bool local = trust.assumption.empty();
-  const double user_level = local && !holds_but_for_failures(plan)
-                                ? user_level_epsilon(plan, facts, account).value_or(kUnbounded)
-                                : kUnbounded;
-  const bool bounded = user_level < kUnbounded;
   const double epsilon = account.returned ? 0.0 : account.epsilon.value_rounded_up();
   const double delta = account.returned ? 0.0 : account.delta.value_rounded_up();
-  const std::int64_t records = facts.records + (facts.holdout_public ? 0 : facts.holdout_records);
   const std::vector<std::string> gaps =
       not_covered(facts, release_interval, draws_exactly(plan) || draws_generalised(plan), job.unit);
   const std::vector<std::string> advisories = advisories_of(job, plan, account);
   const std::string without = local ? "" : advisories.empty() ? without_trust(plan) : "not stated: see the advisory";
   const bool persons = job.unit == releases::Unit::Person;
+  const std::vector<GroupPromise> groups =
+      local && !persons ? group_promises(plan, facts, account, advisories.empty()) : std::vector<GroupPromise>{};
   const bool seeded = noise != crypto::NoiseKind::Secure;
   const bool valid = !seeded && advisories.empty();
 
@@ -494,13 +469,12 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
           ? "what the releases made so far add up to; the guarantee is epsilon, covered by the data set's filter"
           : "what the releases made so far add up to; the guarantee is epsilon, reserved whole before the first";
   json["charged"] = account.filtered ? "per_release" : "whole";
-  if (local && !persons) {
-    json["user_level_epsilon"] = bounded ? OrderedJson(user_level) : OrderedJson(nullptr);
-    json["user_level_note"] =
-        fmt::format("the same mechanism if all {} records were one person's, at the same delta{}", records,
-                    bounded                        ? ""
-                    : holds_but_for_failures(plan) ? ": none is known, as its cost holds but for a failure"
-                                                   : ": beyond 30, which is as good as none");
+  if (!groups.empty()) {
+    for (const GroupPromise& group : groups) {
+      json["persons"].push_back({{"records", group.records},
+                                 {"epsilon", group.epsilon ? OrderedJson(*group.epsilon) : OrderedJson(nullptr)}});
+    }
+    json["persons_note"] = kGroupsNote;
   }
   json["releases_planned"] = plan.rounds();
   json["releases_made"] = account.releases;
@@ -554,11 +528,7 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
   if (account.filtered)
     text +=
         "  charged      each release when it left, to the filter that bounds all later jobs on the data set together\n";
-  if (local && !persons) {
-    const std::string promised =
-        bounded ? fmt::format("epsilon {:.1f}", std::ceil(10.0 * user_level) / 10.0) : "as good as none";
-    text += fmt::format("  user level   {} if all {} records were one person's\n", promised, records);
-  }
+  if (!groups.empty()) text += fmt::format("  persons      are not protected as such: {}\n", said_of(groups));
   text += "  not covered\n";
   for (const std::string& gap : gaps) text += "    - " + gap + "\n";
   return {std::move(text), json.dump(2) + "\n"};

@@ -949,10 +949,15 @@ TEST(PrivacyStatementTest, SaysByWhatASelectionAndAStatisticArePrivate) {
   EXPECT_NE(statistic.text.find("replies are held to multiples of 100 ms"), std::string::npos);
   EXPECT_EQ(statistic.text.find("how long drawing a reply's noise"), std::string::npos);
   EXPECT_NE(statistic.json.find("\"delta\": 0.0"), std::string::npos);
-  // Of all records one person's, the epsilons of all of them add up.
+  // Of somebody with several records, their epsilons add up.
   const releases::SiloFacts& facts = counting.parsed.cohort.front().facts;
-  const double all = static_cast<double>(facts.records) * facts.epsilon().value();
-  EXPECT_EQ(statistic.text.find("as good as none if all") != std::string::npos, all > 30.0);
+  for (const nlohmann::json& group : nlohmann::json::parse(statistic.json).at("persons")) {
+    const double all = group.at("records").get<double>() * facts.epsilon().value();
+    EXPECT_EQ(group.at("epsilon").is_null(), all > 30.0) << group;
+    if (all <= 30.0) {
+      EXPECT_NEAR(group.at("epsilon").get<double>(), all, 1e-6 * all);
+    }
+  }
 }
 
 TEST(JobSummaryTest, NamesWhatASelectionAndAStatisticRelease) {
@@ -1004,7 +1009,7 @@ TEST(PrivacyStatementTest, SaysEverythingItMustAndIsVoidForTestNoise) {
   };
   const PrivacyStatement good = statement(crypto::NoiseKind::Secure);
   for (const char* part : {"unit", "adversary", "adjacency", "mechanism", "accountant", "guaranteed", "odometer",
-                           "user level", "not covered"}) {
+                           "persons", "not covered"}) {
     EXPECT_NE(good.text.find(part), std::string::npos) << part;
   }
   EXPECT_EQ(good.text.find("VOID"), std::string::npos);

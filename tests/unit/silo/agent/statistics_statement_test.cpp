@@ -59,7 +59,9 @@ TEST(StatementTest, APerturbedObjectiveIsSaidToBeOneAndPromisesNothingOfManyReco
   EXPECT_NE(mechanism.find("objective perturbation"), std::string::npos) << mechanism;
   EXPECT_NE(mechanism.find("but for a probability"), std::string::npos) << mechanism;
   // A failure times what many records make of it is no small probability.
-  EXPECT_TRUE(said.at("user_level_epsilon").is_null());
+  for (const nlohmann::json& group : said.at("persons")) EXPECT_TRUE(group.at("epsilon").is_null());
+  EXPECT_NE(statement.text.find("with 5 or 10 or 20 of the records as good as none"), std::string::npos)
+      << statement.text;
 }
 
 TEST(StatementTest, SelectionsAlongPathsAndASilosOwnAreSaidToBeSelections) {

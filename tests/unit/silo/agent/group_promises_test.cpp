@@ -1,0 +1,84 @@
+#include "silo/agent/group_promises.hpp"
+
+#include <gtest/gtest.h>
+
+#include "shared/accounting/group_privacy.hpp"
+
+namespace undertone::silo {
+namespace {
+
+releases::SiloFacts grouped_facts(std::int64_t records, std::int64_t holdout = 0) {
+  return {SiloId::create("one").value(), records, holdout, false,
+          releases::ApproximateDp{releases::Epsilon::create(1.0).value(), releases::Delta::create(1e-6).value()}};
+}
+releases::Ask grouped_gradient(double fraction) {
+  return {releases::GradientMap{},
+          {releases::Block::Training, fraction},
+          releases::L2Bound{releases::ClipNorm::create(1.0).value()},
+          4};
+}
+RunAccount reserved_for(const planning::Plan& plan) {
+  RunAccount out;
+  out.training_reserved = plan.cost(releases::Block::Training);
+  out.holdout_reserved = plan.cost(releases::Block::Holdout);
+  return out;
+}
+
+/// Spec person-unit 12, rows 15 and 16: epsilon 1 of a record is 5.93 for somebody with five, and 13.5 with ten.
+TEST(GroupPromisesTest, WhereAllRecordsAreReadTheyAreTheReferenceRows) {
+  const releases::SiloFacts facts = grouped_facts(1000);
+  const planning::Plan plan = planning::make_plan({{grouped_gradient(1.0), 4}}, facts).value();
+  const std::vector<GroupPromise> said = group_promises(plan, facts, reserved_for(plan), true);
+  ASSERT_EQ(said.size(), 3U);
+  EXPECT_EQ(said[0].records, 5);
+  EXPECT_NEAR(said[0].epsilon.value(), 5.92618, 0.02);
+  EXPECT_NEAR(said[1].epsilon.value(), 13.507, 0.05);
+  EXPECT_FALSE(said[2].epsilon);  // beyond 30: samplers take all of delta
+}
+
+/// Section 3.2: draws help somebody with several records, too, but less than a multiple of epsilon says.
+TEST(GroupPromisesTest, DrawsAreTakenByTheLawOfHowManyAreDrawn) {
+  const releases::SiloFacts facts = grouped_facts(10'000);
+  const planning::Plan plan = planning::make_plan({{grouped_gradient(0.01), 200}}, facts).value();
+  const planning::Release& release = plan.segments().front().release;
+  const std::vector<GroupPromise> said = group_promises(plan, facts, reserved_for(plan), true);
+  const releases::GaussianShift shift =
+      releases::GaussianShift::create(std::sqrt(release.cost_of_draw().gaussian.value_rounded_up())).value();
+  for (const GroupPromise& group : said) {
+    const double alone = accounting::group_epsilon({{shift, 100, 10'000, false, 200}}, group.records,
+                                                   releases::Delta::create(1e-6).value())
+                             ->upper;
+    EXPECT_GE(group.epsilon.value(), alone * 0.999) << group.records;  // samplers take a part of delta
+    EXPECT_LE(group.epsilon.value(), alone * 1.01) << group.records;
+  }
+  EXPECT_GT(said[0].epsilon.value(), 5.0);  // and multiplying by five would be too little
+}
+
+/// K draws may take her k records more often than k times, which what was reserved for one occurrence does not say.
+TEST(GroupPromisesTest, DrawsWithReplacementAreNeverTakenForOneReadOfAll) {
+  const releases::SiloFacts facts = grouped_facts(1000);
+  releases::Ask ask = grouped_gradient(1.0);
+  ask.records.with_replacement = true;
+  const planning::Plan plan = planning::make_plan({{ask, 1}}, facts).value();
+  const planning::Release& release = plan.segments().front().release;
+  const releases::GaussianShift shift =
+      releases::GaussianShift::create(std::sqrt(release.cost_of_draw().gaussian.value_rounded_up())).value();
+  const std::vector<GroupPromise> said = group_promises(plan, facts, reserved_for(plan), true);
+  const double five =
+      accounting::group_epsilon({{shift, 1000, 1000, true, 1}}, 5, releases::Delta::create(1e-6).value())->upper;
+  EXPECT_GE(said[0].epsilon.value(), five * 0.999);
+  EXPECT_FALSE(group_promises(plan, facts, reserved_for(plan), false)[0].epsilon);
+}
+
+/// Of few records everybody's are all that there are: one line.
+TEST(GroupPromisesTest, NobodyHasMoreThanThereAre) {
+  const releases::SiloFacts facts = grouped_facts(3, 2);
+  const planning::Plan plan = planning::make_plan({{grouped_gradient(1.0), 1}}, facts).value();
+  const std::vector<GroupPromise> said = group_promises(plan, facts, reserved_for(plan), true);
+  ASSERT_EQ(said.size(), 1U);
+  EXPECT_EQ(said[0].records, 5);
+  EXPECT_LT(said[0].epsilon.value(), 3.4);  // three of them are in training, and nothing reads the others
+}
+
+}  // namespace
+}  // namespace undertone::silo
