@@ -13,6 +13,7 @@
 #include "shared/base/files.hpp"
 #include "shared/base/plain_text.hpp"
 #include "shared/jobs/job.hpp"
+#include "shared/jobs/joint_promise_of.hpp"
 #include "shared/jobs/part_choices.hpp"
 #include "shared/jobs/planner.hpp"
 #include "shared/jobs/round_spec.hpp"
@@ -276,6 +277,15 @@ void print_silos(const jobs::Job& job, const std::vector<SiloPlan>& silos) {
       fmt::print("    its dearest answer takes about {:.2g} s of a processor\n", one.answer_seconds);
     }
   }
+  if (job.unit == releases::Unit::Person)
+    fmt::print("together: {}\n", jobs::describe(job, jobs::joint_promise_of(job)));
+}
+
+/// What silos promise a person together; null of a job of records.
+Json joint_of(const jobs::Job& job) {
+  const std::optional<planning::JointPromise> joint = jobs::joint_promise_of(job);
+  if (!joint) return nullptr;
+  return {{"silos", joint->silos}, {"epsilon", joint->epsilon}, {"delta", joint->delta}};
 }
 
 /// What a job without a model would cost, and how wide its intervals will be.
@@ -296,6 +306,7 @@ int plan_statistics(const jobs::Job& job, const Plans& plans, const std::vector<
     const Json out = {{"job", job.name},
                       {"accountant", plans.begin()->second.accountant()},
                       {"silos", to_json(silos)},
+                      {"joint", joint_of(job)},
                       {"statistics", std::move(statistics)}};
     fmt::print("{}\n", out.dump(2));
     return service::kDone;
@@ -404,7 +415,8 @@ int plan_job(const std::filesystem::path& file, bool json) {
                                                  {"bound", prediction->bound},
                                                  {"source", prediction->source}}
                                           : Json(nullptr)},
-                {"silos", to_json(*silos)}};
+                {"silos", to_json(*silos)},
+                {"joint", joint_of(*job)}};
     fmt::print("{}\n", out.dump(2));
     return service::kDone;
   }

@@ -245,6 +245,7 @@ Result<ReadJob> read_job(const nlohmann::json& document, config::Problems& probl
   job.noise_norm = noise_norm;
   job.person = privacy.person;
   if (job.unit == releases::Unit::Record) job.person.reset();
+  if (job.unit == releases::Unit::Person) job.silos_per_person = privacy.silos_per_person;
   return ReadJob(std::move(job), *std::move(algorithm.method), std::nullopt, problems.file());
 }
 

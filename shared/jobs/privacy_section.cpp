@@ -4,6 +4,7 @@
 #include <string>
 
 #include "shared/geometry/regular_norm.hpp"
+#include "shared/jobs/cohort_section.hpp"
 
 namespace undertone::jobs {
 namespace {
@@ -43,7 +44,13 @@ Privacy parse_privacy(config::Section section, bool statistics) {
                        "so many of her records at most, drawn afresh for each answer: public, and fixed before anybody "
                        "looks at the data")};
     person.finish();
+    if (section.has("silos_per_person") || section.recording())
+      out.silos_per_person = static_cast<std::size_t>(section.integer(
+          "silos_per_person", 1, static_cast<std::int64_t>(kSilosMax),
+          "of unit person: at so many silos of the cohort one has records at most (default: all). Nobody checks it; "
+          "statements say what these silos promise her together"));
   } else {
+    section.refuse("silos_per_person", "expected none: the unit is not a person");
     section.refuse("person", "expected none: the unit is not a person");
   }
   if (out.unit == releases::Unit::Person && statistics)

@@ -18,6 +18,7 @@ struct Privacy {
   bool shuffled = false;
   releases::Unit unit = releases::Unit::Record;
   std::optional<releases::PersonContribution> person;  // of the unit person
+  std::optional<std::size_t> silos_per_person;         // of the unit person: without it she may be at all of them
   std::optional<double> clip_norm;
   std::optional<double> coordinate_bound;
   std::optional<bool> generalised_noise;  // the law that was named, or the method's own

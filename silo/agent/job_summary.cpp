@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "shared/base/overloaded.hpp"
+#include "shared/jobs/joint_promise_of.hpp"
 #include "shared/planning/answer_work.hpp"
 #include "silo/agent/encoded_column.hpp"
 #include "silo/agent/feature_text.hpp"
@@ -447,7 +448,9 @@ std::string describe_job(const RunId& run, const SiloMachine::Accepted& consider
     text +=
         "  It rests on the ledger's key, which keeps secret where a person stands. It does not cover a person under "
         "two "
-        "ids, people whose records tell of each other, nor what other silos say of her.\n";
+        "ids nor people whose records tell of each other.\n" +
+        fmt::format("  What other silos say of her comes on top: {}.\n",
+                    jobs::describe(job, jobs::joint_promise_of(job)));
   if (owes_shuffler(job, plan)) text += describe_trust(job, plan);
   if (plan.parts_credit()) text += describe_secret_parts(plan);
   if (filter != nullptr) {

@@ -74,7 +74,7 @@ std::vector<std::string> not_covered(const releases::SiloFacts& facts, std::chro
       "that the owner amended the data set, which the length of the ledger shows",
       persons
           ? "a person under two ids, persons whose records tell of each other, such as a household's, and a person "
-            "with records at other silos, whose promises add up"
+            "with records at other silos beyond what \"joint\" says"
           : "a person with records in several silos, or with several records here: the guarantee is for each single "
             "record",
       "what the silo's own staff and machines see: its disk, its memory, its local logs",
@@ -430,6 +430,7 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
   const bool persons = job.unit == releases::Unit::Person;
   const std::vector<GroupPromise> groups =
       local && !persons ? group_promises(plan, facts, account, advisories.empty()) : std::vector<GroupPromise>{};
+  const std::optional<planning::JointPromise> joint = jobs::joint_promise_of(job);
   const bool seeded = noise != crypto::NoiseKind::Secure;
   const bool valid = !seeded && advisories.empty();
 
@@ -450,6 +451,8 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
   if (persons) {
     json["contributes"] = contribution_of(*job.person);
     json["rests_on"] = kRestsOnOrder;
+    json["joint"] = joint ? OrderedJson{{"silos", joint->silos}, {"epsilon", joint->epsilon}, {"delta", joint->delta}}
+                          : OrderedJson(nullptr);
   }
   if (facts.public_records > 0)
     json["adjacency_note"] =
@@ -496,7 +499,7 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
               : fmt::format("  adjacency    one {} replaced by any other\n", releases::to_string(job.unit));
   if (persons) {
     text += fmt::format("  contributes  {}\n", contribution_of(*job.person));
-    text += fmt::format("  rests on     {}\n", kRestsOnOrder);
+    text += fmt::format("  rests on     {}\n  joint        {}\n", kRestsOnOrder, jobs::describe(job, joint));
   }
   const bool differences =
       std::any_of(plan.segments().begin(), plan.segments().end(), [](const planning::Plan::Segment& segment) {
