@@ -15,8 +15,8 @@ std::string shown_number(const nlohmann::ordered_json& value) {
 }
 
 std::string shown_base(const nlohmann::ordered_json& one) {
-  return fmt::format("of {} records of {} silos", one.at("records").get<std::int64_t>(),
-                     one.at("silos").get<std::int64_t>());
+  return fmt::format("of {} {}s of {} silos", one.at("records").get<std::int64_t>(),
+                     one.value("unit", std::string("record")), one.at("silos").get<std::int64_t>());
 }
 
 /// What silos say alone of an estimate that there is none of over all of them.

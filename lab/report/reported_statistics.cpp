@@ -91,6 +91,7 @@ std::vector<ReportedStatistic> statistics_of(const json& root, Problems& problem
     statistic.confidence = section.number("confidence", 0.0, 1.0, "");
     statistic.silos = count_of(section, "silos");
     statistic.records = count_of(section, "records");
+    if (section.has("unit")) statistic.unit = section.text("unit", "");
     statistic.estimates = estimates_of(row, pointer, problems);
     if (section.has("function")) statistic.function = function_of(section);
     std::size_t place = 0;

@@ -42,7 +42,8 @@ struct ReportedStatistic {
   std::string column;
   double confidence = 0.0;
   std::uint64_t silos = 0;
-  std::uint64_t records = 0;
+  std::uint64_t records = 0;  // or persons: as many units
+  std::string unit = "record";
   std::vector<ReportedEstimate> estimates;
   std::vector<ReportedSilo> by_silo;
   std::optional<ReportedFunction> function;  // then there are no estimates

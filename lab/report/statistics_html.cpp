@@ -43,9 +43,9 @@ bool any_note(const ReportedStatistic& statistic) {
 }
 
 HtmlTable statistic_table(const ReportedStatistic& statistic) {
-  HtmlTable table{fmt::format("{}: over {} records of {} silos, intervals at {:.4g} % each", statistic.name,
-                              statistic.records, statistic.silos, 100.0 * statistic.confidence),
-                  {"number", "estimate", "for these records (noise)"},
+  HtmlTable table{fmt::format("{}: over {} {}s of {} silos, intervals at {:.4g} % each", statistic.name,
+                              statistic.records, statistic.unit, statistic.silos, 100.0 * statistic.confidence),
+                  {"number", "estimate", fmt::format("for these {}s (noise)", statistic.unit)},
                   {},
                   ""};
   const bool population = any_population(statistic);

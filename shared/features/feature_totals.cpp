@@ -12,16 +12,6 @@
 namespace undertone::statistics {
 namespace {
 
-/// number x units, rounded to the nearest, ties to even. Every coordinate is within [-sqrt(2), sqrt(2)]; the product is
-/// below 2^41, and in the binade of this constant a double's last place is 1. Rounded to the nearest, so that many
-/// records together are not off to one side.
-std::int64_t rounded(double number, double units) {
-  constexpr double kMost = 1.5;
-  constexpr double kUnitPlace = 0x1.8p52;
-  const double kept = std::abs(number) <= kMost ? number : 0.0;
-  return std::bit_cast<std::int64_t>(kept * units + kUnitPlace) - std::bit_cast<std::int64_t>(kUnitPlace);
-}
-
 double in_range(double value) { return std::isfinite(value) ? std::clamp(value, -1.0, 1.0) : 0.0; }
 
 /// A few numbers that are functions of one coordinate: their totals stay in registers.
@@ -34,7 +24,7 @@ void add_numbers(std::size_t coordinate, double units, const EncodedRecords& rec
   const std::size_t stride = label ? 1 : records.width;
   for (const std::int64_t position : records.positions) {
     const std::array<double, kNumbers> numbers = of(in_range(first[static_cast<std::size_t>(position) * stride]));
-    for (std::size_t i = 0; i < kNumbers; ++i) totals[i] += rounded(numbers[i], units);
+    for (std::size_t i = 0; i < kNumbers; ++i) totals[i] += rounded_units(numbers[i], units);
   }
   for (std::size_t i = 0; i < kNumbers; ++i) sum[i] += totals[i];
 }
@@ -46,7 +36,7 @@ void add_each(double units, const EncodedRecords& records, std::span<std::int64_
   for (const std::int64_t position : records.positions) {
     write(records.at(position), scratch);
     const double* const numbers = scratch.data();
-    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += rounded(numbers[i], units);
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += rounded_units(numbers[i], units);
   }
 }
 
@@ -180,6 +170,15 @@ void add_levels(std::vector<std::int64_t> level, std::span<std::int64_t> sum) {
 }
 
 }  // namespace
+
+std::int64_t rounded_units(double number, double units) {
+  // Every coordinate is within [-sqrt(2), sqrt(2)]; the product is below 2^41, and in the binade of this constant a
+  // double's last place is 1. Rounded to the nearest, so that many records together are not off to one side.
+  constexpr double kMost = 1.5;
+  constexpr double kUnitPlace = 0x1.8p52;
+  const double kept = std::abs(number) <= kMost ? number : 0.0;
+  return std::bit_cast<std::int64_t>(kept * units + kUnitPlace) - std::bit_cast<std::int64_t>(kUnitPlace);
+}
 
 void add_totals(const FeatureMap& map, std::int64_t units, const EncodedRecords& records, std::span<std::int64_t> sum) {
   UNDERTONE_CHECK(units >= 1 && units <= kUnitsMax && static_cast<std::size_t>(dimension(map)) == sum.size());

@@ -19,6 +19,10 @@ struct EncodedRecords {
   }
 };
 
+/// number x units, rounded to the nearest integer, ties to even; 0 of a number beyond 1.5 or of none.
+/// @param units in 1 .. 2^40
+[[nodiscard]] std::int64_t rounded_units(double number, double units);
+
 /// Adds phi(x) units, rounded to the nearest integers, of every record that is read, in one pass. What a coordinate of
 /// phi has beyond 1.5, or that is no number, counts as 0: no record is told by a defect of a map.
 /// @param map checked for records of that width @param units per 1, in 1 .. 2^40

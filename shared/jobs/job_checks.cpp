@@ -137,7 +137,11 @@ void check_persons(const algorithms::Method& algorithm, const models::Model& mod
     problems.add("/privacy/unit", fmt::format("expected \"record\": {} of persons is not served yet", what));
   };
   const algorithms::MethodTraits traits = algorithm->traits();
-  if (model.linear() == nullptr) refuse(fmt::format("a {} model", model.name()));
+  using Form = releases::PersonContribution::Form;
+  if (model.linear() == nullptr && model.network() == nullptr) refuse(fmt::format("a {} model", model.name()));
+  if (const Form form = model.network() != nullptr ? Form::MeanOfClipped : Form::ClippedMean; form != job.person.form)
+    problems.add("/privacy/person/contribution",
+                 fmt::format("expected \"{}\" of a {} model", releases::to_string(form), model.name()));
   if (job.shuffled) refuse("a shuffled job");
   // It is a product over all rows at once, whose number is secret: neither its time nor its last digits may tell of it.
   if (job.projected) refuse("a projection or standardisation");

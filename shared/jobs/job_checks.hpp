@@ -41,6 +41,7 @@ void check_model(const AlgorithmChoice& algorithm, const models::Model& model, c
 
 /// What else a job of persons says.
 struct AroundPersons {
+  const releases::PersonContribution& person;
   const releases::Bound& bound;
   bool shuffled = false;
   bool generalised_noise = false;

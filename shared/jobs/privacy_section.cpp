@@ -28,21 +28,26 @@ Privacy parse_privacy(config::Section section, bool statistics) {
   out.shuffled = section.choice<bool>(
       "mode", {{"isrl", false}, {"shuffle", true}},
       "isrl: every silo's own noise protects, nobody else is trusted; shuffle: less noise, and shufflers are trusted");
-  const std::string unit =
-      section.text("unit", "what is protected: \"record\", or \"person\", all records of one person at a silo");
-  if (!unit.empty()) {
-    const Result<releases::Unit> parsed = releases::parse_unit(unit);
-    if (!parsed) section.problem("unit", parsed.error().message);
-    if (parsed) out.unit = *parsed;
-  }
+  out.unit = section.choice<releases::Unit>(
+      "unit", {{"record", releases::Unit::Record}, {"person", releases::Unit::Person}},
+      "what is protected: a record, or a person, who is all records with one id at a silo");
   if (out.unit == releases::Unit::Person || section.recording()) {
     config::Section person = section.object("person", "of unit person: what one contributes to an answer");
-    (void)person.choice<int>("contribution", {{"clipped_mean", 1}},
-                             "the mean over her records' gradients, clipped once");
+    using Form = releases::PersonContribution::Form;
+    Form form = Form::Mean;
+    if (statistics) {
+      person.refuse("contribution", "expected none: to statistics a person contributes the mean over her records");
+    } else {
+      form = person.choice<Form>("contribution",
+                                 {{"clipped_mean", Form::ClippedMean}, {"mean_of_clipped", Form::MeanOfClipped}},
+                                 "the mean over her records' gradients, clipped once: of linear models; or of each of "
+                                 "them clipped: of networks");
+    }
     out.person = releases::PersonContribution{
         person.integer("records_max", 1, releases::kPersonRecordsMax,
                        "so many of her records at most, drawn afresh for each answer: public, and fixed before anybody "
-                       "looks at the data")};
+                       "looks at the data"),
+        form};
     person.finish();
     if (section.has("silos_per_person") || section.recording())
       out.silos_per_person = static_cast<std::size_t>(section.integer(
@@ -53,8 +58,6 @@ Privacy parse_privacy(config::Section section, bool statistics) {
     section.refuse("silos_per_person", "expected none: the unit is not a person");
     section.refuse("person", "expected none: the unit is not a person");
   }
-  if (out.unit == releases::Unit::Person && statistics)
-    section.problem("unit", "expected \"record\": statistics of persons are not served yet");
   if (statistics) {
     if (out.shuffled) section.problem("mode", "expected \"isrl\": no shuffler hides statistics");
     refuse_of_statistics(section);

@@ -40,6 +40,7 @@ struct Asking {
   const StatisticAsked& asked;
   statistics::Confidence confidence;
   bool sampling = false;
+  bool persons = false;                       // totals are of the means over persons' records
   std::optional<statistics::FeatureMap> map;  // that every silo's totals are of
   std::vector<Told> silos;
 
@@ -121,7 +122,34 @@ Result<Stated> mean_at(const Asking& asking, const MomentPlaces& at, double low,
   return statistics::in_units(std::move(stated), centre_of(low, high), half_of(low, high));
 }
 
+/// Totals of persons' shares, each in [0, 1], as one release of every silo has several. A share is not 0 or 1, so no
+/// exact interval of counts holds: they are stated as means. Source: spec person-unit 6.2.
+Result<std::vector<Stated>> state_shares(const Asking& asking, bool complement) {
+  const auto all = static_cast<double>(asking.records());
+  const double sign = complement ? -1.0 : 1.0;
+  std::vector<statistics::SiloMoments> moments;
+  for (const Told& silo : asking.silos) {
+    const auto persons = static_cast<double>(silo.records);
+    UNDERTONE_TRY(NoiseLaw law, NoiseLaw::create({{silo.noise, 2.0 * sign / persons}}));
+    moments.push_back({silo.records, persons / all, {0.0, std::move(law)}, {}});
+  }
+  std::vector<Stated> out;
+  for (Eigen::Index cell = 0; cell < asking.silos.front().totals.size(); ++cell) {
+    for (std::size_t i = 0; i < moments.size(); ++i) {
+      const Told& silo = asking.silos[i];
+      moments[i].mean.value = sign * (2.0 * silo.totals[cell] / static_cast<double>(silo.records) - 1.0);
+    }
+    UNDERTONE_TRY(Stated mean, statistics::state_mean(moments, asking.confidence, asking.sampled()));
+    out.push_back(statistics::in_units(std::move(mean), 0.5 * all, 0.5 * all));
+  }
+  return out;
+}
+
 Result<StatedQuestion> state(const Asking& asking, const algorithms::CountAsked& what) {
+  if (asking.persons) {
+    UNDERTONE_TRY(std::vector<Stated> stated, state_shares(asking, what.complement));
+    return StatedQuestion{{{"count", std::move(stated.front())}}, {}, {}};
+  }
   UNDERTONE_TRY(const NoiseLaw law, asking.law());
   const std::int64_t records = asking.records();
   const double total = asking.totals()[0];
@@ -159,11 +187,16 @@ Result<StatedQuestion> state(const Asking& asking, const algorithms::VarianceAsk
       {}};
 }
 
-Result<StatedQuestion> state_table(const Asking& asking) {
+Result<std::vector<Stated>> state_cells(const Asking& asking) {
+  if (asking.persons) return state_shares(asking, false);
   UNDERTONE_TRY(const NoiseLaw law, asking.law());
   const Eigen::VectorXd totals = asking.totals();
-  UNDERTONE_TRY(std::vector<Stated> cells, statistics::state_cells({totals.begin(), totals.end()}, asking.records(),
-                                                                   law, asking.confidence, asking.sampling, false));
+  return statistics::state_cells({totals.begin(), totals.end()}, asking.records(), law, asking.confidence,
+                                 asking.sampling, false);
+}
+
+Result<StatedQuestion> state_table(const Asking& asking) {
+  UNDERTONE_TRY(std::vector<Stated> cells, state_cells(asking));
   StatedQuestion out;
   const std::vector<std::string> names = cell_names(asking.asked);
   for (std::size_t i = 0; i < cells.size(); ++i) out.estimates.push_back({names[i], std::move(cells[i])});
@@ -186,7 +219,8 @@ Result<StatedQuestion> state(const Asking& asking, const algorithms::QuantilesAs
   StatedQuestion out;
   for (const double p : what.probabilities) {
     const Result<statistics::StatedQuantile> quantile =
-        statistics::state_quantile(prefixes, asking.records(), p, asking.confidence, asking.sampling);
+        statistics::state_quantile(prefixes, asking.records(), p, asking.confidence, asking.sampling,
+                                   asking.persons ? statistics::Counted::Shares : statistics::Counted::Records);
     NamedEstimate& estimate = out.estimates.emplace_back();
     estimate.name = fmt::format("quantile {}", p);
     if (!quantile) {
@@ -253,7 +287,7 @@ Result<StatedQuestion> state(const Asking& asking, const algorithms::RegressionA
       {centre_of(what.response.low, what.response.high), half_of(what.response.low, what.response.high)});
   std::vector<Stated> stated = statistics::state_coefficients(found, coefficients, asking.confidence);
   for (std::size_t i = 0; i < stated.size(); ++i) {
-    if (!asking.sampling) stated[i].population.reset();
+    if (!asking.sampling || asking.persons) stated[i].population.reset();
     out.estimates.push_back({name_of(i), std::move(stated[i])});
   }
   out.rho = found.rho;
@@ -304,7 +338,12 @@ Result<StatedQuestion> state_question(const StatisticAsked& asked, const algorit
                                       const std::vector<SiloTotals>& silos) {
   UNDERTONE_TRY(const statistics::Confidence confidence, statistics::Confidence::create(settings.confidence));
   if (silos.empty()) return Error{ErrorCode::InvalidArgument, fmt::format("the {}: nobody answered", asked.name)};
-  Asking asking{asked, confidence, settings.sampling, algorithms::features_of(asked, settings.noise), {}};
+  Asking asking{asked,
+                confidence,
+                settings.sampling,
+                settings.unit == releases::Unit::Person,
+                algorithms::features_of(asked, settings.noise),
+                {}};
   for (const SiloTotals& silo : silos) {
     const releases::Ask& ask = silo.release->ask;
     const bool kept = ask.reports() != nullptr && ask.reports()->randomiser == releases::Randomiser::Gaussian;
@@ -329,7 +368,7 @@ Result<StatedQuestion> state_question(const StatisticAsked& asked, const algorit
   // What is asked of a function later has intervals of its own.
   if (std::holds_alternative<algorithms::FunctionAsked>(asked.what)) return StatedQuestion{};
   if (algorithms::selects(asked)) return state_choice(asked, silos, confidence);
-  return std::visit(
+  Result<StatedQuestion> stated = std::visit(
       Overloaded{
           [&](const algorithms::HistogramAsked& /*what*/) { return state_table(asking); },
           [](const algorithms::ReportsAsked& /*above*/) -> Result<StatedQuestion> { UNDERTONE_CHECK(false); },
@@ -341,6 +380,12 @@ Result<StatedQuestion> state_question(const StatisticAsked& asked, const algorit
           [&](const algorithms::TableAsked& /*what*/) { return state_table(asking); },
           [&](const auto& what) { return state(asking, what); }},
       asked.what);
+  const std::optional<releases::PersonContribution>& persons = silos.front().release->ask.records.persons;
+  if (stated && persons)
+    for (NamedEstimate& estimate : stated->estimates)
+      estimate.stated.note += fmt::format("{}of persons, each by the mean over {} of her records at most",
+                                          estimate.stated.note.empty() ? "" : "; ", persons->records_max);
+  return stated;
 }
 
 }  // namespace undertone::jobs

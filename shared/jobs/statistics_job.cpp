@@ -19,13 +19,20 @@ constexpr double kStatisticBound = 1.0;  // of an encoded number
 /// Of statistics what every silo says is kept, with the run's state: all of it has a bound.
 void check_kept(const planning::Schedule& schedule, const std::vector<CohortMember>& cohort,
                 config::Problems& problems) {
-  double numbers = 0.0;
-  for (const planning::ScheduledRounds& part : schedule) numbers += static_cast<double>(part.ask.dimension);
-  if (const double held = numbers * static_cast<double>(cohort.size()); held > kHeldValuesMax) {
+  double held = 0.0;
+  for (const planning::ScheduledRounds& part : schedule) {
+    // Reports of vectors are kept one by one, of every record; others are added up while they come in.
+    const releases::ReportsForm* reports = part.ask.reports();
+    const bool each = reports != nullptr && reports->randomiser == releases::Randomiser::Gaussian;
+    for (const CohortMember& member : cohort)
+      held += each ? static_cast<double>(member.facts.records) * static_cast<double>(part.ask.report_size())
+                   : static_cast<double>(part.ask.dimension);
+  }
+  if (held > kHeldValuesMax) {
     problems.add("/statistics/questions",
-                 fmt::format("{} silos' answers of {:.0f} numbers: a coordinator holds at most "
-                             "{:.0f} numbers of a run of statistics",
-                             cohort.size(), numbers, kHeldValuesMax));
+                 fmt::format("{} silos' answers have {:.0f} numbers together: a coordinator holds at most {:.0f} "
+                             "numbers of a run of statistics",
+                             cohort.size(), held, kHeldValuesMax));
   }
 }
 
@@ -53,9 +60,9 @@ Result<ReadJob> read_statistics_job(config::Section& root, std::string name, dat
   root.refuse("wire", "expected none beside statistics: answers are whole totals, and questions have no point");
   root.refuse("weights", "expected none beside statistics: the silos' totals are added up");
   const Privacy privacy = parse_privacy(root.object("privacy"), true);
-  std::vector<CohortMember> cohort = parse_cohort(root, releases::Unit::Record).members;
+  std::vector<CohortMember> cohort = parse_cohort(root, privacy.unit).members;
   const Participation participation = parse_participation(root, cohort, problems);
-  std::optional<SimulationData> simulation = parse_simulation(root, silo_facts(cohort), releases::Unit::Record);
+  std::optional<SimulationData> simulation = parse_simulation(root, silo_facts(cohort), privacy.unit);
   root.finish();
   if (!problems.none()) return problems.error();
   JobTerms job{std::move(name),
@@ -79,6 +86,11 @@ Result<ReadJob> read_statistics_job(config::Section& root, std::string name, dat
                {},
                std::move(simulation),
                std::nullopt};
+  if (privacy.unit == releases::Unit::Person) {
+    job.person = privacy.person;
+    job.silos_per_person = privacy.silos_per_person;
+  }
+  asked.settings.unit = privacy.unit;
   return ReadJob(std::move(job), std::move(asked.settings), asked.noise, problems.file());
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <string_view>
 #include <utility>
 
 #include "shared/algorithms/one_round/statistics.hpp"
@@ -25,6 +26,7 @@ struct TotalNoise {
   double stddev = 0.0;
   double z = 0.0;
   bool gaussian = false;
+  std::string_view units = "records";  // or persons
 };
 
 /// What would make it narrower: noise falls as epsilon, records and the question's part of the promise grow.
@@ -42,15 +44,15 @@ void warn_of_range(double share, std::vector<std::string>& warnings) {
 
 void put_cells(const TotalNoise& noise, std::size_t cells, PlannedWidth& out) {
   out.half_width = noise.half_width;
-  out.of = fmt::format("each of {} cells, in records", cells);
+  out.of = fmt::format("each of {} cells, in {}", cells, noise.units);
   if (static_cast<double>(cells) > noise.records) {
     out.warnings.push_back(
-        fmt::format("{} cells for {:.0f} records: a cell has {:.2g} on average, and noise of standard deviation {:.3g}",
-                    cells, noise.records, noise.records / static_cast<double>(cells), noise.stddev));
+        fmt::format("{} cells for {:.0f} {}: a cell has {:.2g} on average, and noise of standard deviation {:.3g}",
+                    cells, noise.records, noise.units, noise.records / static_cast<double>(cells), noise.stddev));
   }
   if (noise.half_width >= noise.records) {
-    out.warnings.push_back(fmt::format("the interval of a cell is wider than all {:.0f} records: it says nothing; {}",
-                                       noise.records, needed(noise.half_width / noise.records)));
+    out.warnings.push_back(fmt::format("the interval of a cell is wider than all {:.0f} {}: it says nothing; {}",
+                                       noise.records, noise.units, needed(noise.half_width / noise.records)));
   }
 }
 
@@ -71,10 +73,10 @@ void put_width(const algorithms::StatisticAsked& asked, const TotalNoise& noise,
       Overloaded{
           [&](const algorithms::CountAsked& /*what*/) {
             out.half_width = noise.half_width;
-            out.of = "the count, in records";
+            out.of = fmt::format("the count, in {}", noise.units);
             if (noise.half_width >= noise.records)
-              out.warnings.push_back("the interval is wider than all records: it says nothing; " +
-                                     needed(noise.half_width / noise.records));
+              out.warnings.push_back(fmt::format("the interval is wider than all {}: it says nothing; {}", noise.units,
+                                                 needed(noise.half_width / noise.records)));
           },
           [&](const algorithms::MeanAsked& what) { mean(what.low, what.high); },
           [&](const algorithms::SumAsked& what) {
@@ -104,7 +106,7 @@ void put_width(const algorithms::StatisticAsked& asked, const TotalNoise& noise,
                 asked, noise.gaussian ? statistics::NoiseKind::Gaussian : statistics::NoiseKind::Laplace);
             out.half_width =
                 noise.z * noise.stddev * worst_prefix(what, std::holds_alternative<statistics::TreeMap>(*map));
-            out.of = fmt::format("the records below an edge, of {} edges", what.cells.edges.size());
+            out.of = fmt::format("the {} below an edge, of {} edges", noise.units, what.cells.edges.size());
             if (out.half_width >= 0.5 * noise.records)
               out.warnings.push_back("the interval of a median is the whole range: it says nothing; " +
                                      needed(2.0 * out.half_width / noise.records));
@@ -338,6 +340,7 @@ Result<std::vector<PlannedWidth>> planned_widths(const Job& job, const std::map<
   for (const CohortMember& member : job.cohort) noise.records += static_cast<double>(member.facts.records);
   noise.z = confidence.z();
   noise.gaussian = settings->noise == statistics::NoiseKind::Gaussian;
+  if (job.unit == releases::Unit::Person) noise.units = "persons";
   std::vector<PlannedWidth> out;
   for (std::size_t q = 0; q < settings->questions.size(); ++q) {
     std::vector<const planning::Release*> asked;

@@ -1,6 +1,7 @@
 #include "shared/models/layered_model.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -25,6 +26,8 @@
 //     error's l2 norm is at most gamma_D sum s |M| <= gamma_D n 1025 clip.
 //  5. Range. |a|, |e| <= 2^100, and counts are below 2^30: nothing overflows. Underflow adds at most 2^-1074 an
 //     operation, times 2^200 and fewer than 2^100 operations: nothing beside clip >= 2^-100, and rounded up for.
+// A weight in [0, 1] is one factor more of s, as computed, and makes it no larger. Where the weights of some records
+// are 1 / m, rounded, their vectors together are no longer than clip: 64 roundings are nothing beside the 2^-30 of 3.
 // A record whose `squares` are not finite has s = 0 and its columns set to zero: it contributes the zero vector.
 
 namespace undertone::models {
@@ -43,6 +46,31 @@ Eigen::Index chunk_of(const std::vector<Layer>& layers) {
     values += layer.input.values() + layer.sums() + layer.output.values() + (layer.gram ? 0 : layer.weights());
   }
   return std::clamp(kScratchValues / std::max<Eigen::Index>(values, 1), kChunkMin, kChunkMax);
+}
+
+/// Records one after the other, each once.
+RecordSource each_of(std::span<const std::int64_t> drawn) {
+  return [drawn](std::size_t most) mutable {
+    const auto part = drawn.first(std::min(drawn.size(), most));
+    drawn = drawn.subspan(part.size());
+    return WeightedRecords{part, {}};
+  };
+}
+
+/// Leaves what has a weight as it is and makes everything else zero, by the same operations on either.
+void drop_weightless(std::span<Factors* const> factors, std::span<const double> weights) {
+  const auto keep = [](double* numbers, Eigen::Index count, std::uint64_t mask) {
+    for (Eigen::Index j = 0; j < count; ++j)
+      numbers[j] = std::bit_cast<double>(std::bit_cast<std::uint64_t>(numbers[j]) & mask);
+  };
+  for (Factors* f : factors) {
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      const std::uint64_t mask = std::uint64_t{0} - static_cast<std::uint64_t>(weights[i] > 0.0);
+      const auto column = static_cast<Eigen::Index>(i);
+      for (Eigen::MatrixXd& inputs : f->inputs) keep(inputs.col(column).data(), inputs.rows(), mask);
+      for (Eigen::MatrixXd& errors : f->errors) keep(errors.col(column).data(), errors.rows(), mask);
+    }
+  }
 }
 
 }  // namespace
@@ -85,8 +113,8 @@ LayeredModel::Evaluation LayeredModel::evaluate(const Eigen::Ref<const Eigen::Ve
   std::vector<std::int64_t> part;
   double loss = 0.0;
   Eigen::Index right = 0;
-  for (Eigen::Index from = 0; from < records.count(); from += chunk_) {
-    part.resize(static_cast<std::size_t>(std::min(chunk_, records.count() - from)));
+  for (Eigen::Index from = 0; from < records.rows(); from += chunk_) {
+    part.resize(static_cast<std::size_t>(std::min(chunk_, records.rows() - from)));
     std::iota(part.begin(), part.end(), from);
     pass_.forward(layers(), weights, records, part);
     for (std::size_t i = 0; i < part.size(); ++i) {
@@ -95,7 +123,7 @@ LayeredModel::Evaluation LayeredModel::evaluate(const Eigen::Ref<const Eigen::Ve
       right += judged.right ? 1 : 0;
     }
   }
-  const auto count = static_cast<double>(records.count());
+  const auto count = static_cast<double>(records.rows());
   return {loss / count, static_cast<double>(right) / count};
 }
 
@@ -116,25 +144,26 @@ void LayeredModel::centred_metrics(const Eigen::Ref<const Eigen::VectorXd>& weig
 }
 
 template <class AddChunk>
-void LayeredModel::sum_chunks(const Records& records, std::span<const std::int64_t> drawn,
-                              Eigen::Ref<Eigen::VectorXd>& sum, const AddChunk& add) {
-  UNDERTONE_CHECK(records.features.rows() == features() && records.features.cols() == records.count());
+void LayeredModel::sum_chunks(const Records& records, const RecordSource& next, Eigen::Ref<Eigen::VectorXd>& sum,
+                              const AddChunk& add) {
+  UNDERTONE_CHECK(records.features.rows() == features() && records.features.cols() == records.rows());
   UNDERTONE_CHECK(sum.size() == dimension());
-  for (const std::int64_t j : drawn) UNDERTONE_CHECK(j >= 0 && j < records.count());
   sum.setZero();
   block_.setZero();
   Eigen::Index block_records = 0;
-  while (!drawn.empty()) {
-    const auto part = drawn.first(std::min(drawn.size(), static_cast<std::size_t>(chunk_)));
-    const auto count = static_cast<Eigen::Index>(part.size());
+  while (true) {
+    const WeightedRecords part = next(static_cast<std::size_t>(chunk_));
+    const auto count = static_cast<Eigen::Index>(part.drawn.size());
+    if (count == 0) break;
+    UNDERTONE_CHECK(count <= chunk_ && (part.weights.empty() || part.weights.size() == part.drawn.size()));
+    for (const std::int64_t j : part.drawn) UNDERTONE_CHECK(j >= 0 && j < records.rows());
     if (block_records + count > kBlockRecords) {
       sum += block_;
       block_.setZero();
       block_records = 0;
     }
-    add(part, count);
+    add(part);
     block_records += count;
-    drawn = drawn.subspan(part.size());
   }
   sum += block_;
 }
@@ -152,14 +181,26 @@ void LayeredModel::set_scales(std::span<Factors* const> factors, Eigen::Index co
   }
 }
 
+void LayeredModel::add_clipped(std::span<Factors* const> factors, const WeightedRecords& part, double clip) {
+  const auto count = static_cast<Eigen::Index>(part.drawn.size());
+  if (!part.weights.empty()) drop_weightless(factors, part.weights);
+  set_scales(factors, count, clip);
+  for (std::size_t i = 0; i < part.weights.size(); ++i) {
+    // What was dropped is all zeros: any factor does, but one that would pass over it.
+    scales_[static_cast<Eigen::Index>(i)] *= part.weights[i] > 0.0 ? part.weights[i] : 0.5;
+  }
+  gradients_.add(layers(), factors, count, scales_, block_);
+}
+
 void LayeredModel::gradient_sum(const Eigen::Ref<const Eigen::VectorXd>& weights, const Records& records,
                                 std::span<const std::int64_t> drawn, Eigen::Ref<Eigen::VectorXd> sum) {
   UNDERTONE_CHECK(weights.size() == dimension());
   Factors* const factors[] = {&pass_.factors()};
   scales_.setOnes();
-  sum_chunks(records, drawn, sum, [&](std::span<const std::int64_t> part, Eigen::Index count) {
-    pass_.forward(layers(), weights, records, part);
-    pass_.backward(layers(), weights, records, part);
+  sum_chunks(records, each_of(drawn), sum, [&](const WeightedRecords& part) {
+    pass_.forward(layers(), weights, records, part.drawn);
+    pass_.backward(layers(), weights, records, part.drawn);
+    const auto count = static_cast<Eigen::Index>(part.drawn.size());
     gradients_.form(layers(), factors, count);
     gradients_.add(layers(), factors, count, scales_, block_);
   });
@@ -168,13 +209,17 @@ void LayeredModel::gradient_sum(const Eigen::Ref<const Eigen::VectorXd>& weights
 void LayeredModel::clipped_gradient_sum(const Eigen::Ref<const Eigen::VectorXd>& weights, const Records& records,
                                         std::span<const std::int64_t> drawn, double clip,
                                         Eigen::Ref<Eigen::VectorXd> sum) {
+  weighted_gradient_sum(weights, records, each_of(drawn), clip, sum);
+}
+
+void LayeredModel::weighted_gradient_sum(const Eigen::Ref<const Eigen::VectorXd>& weights, const Records& records,
+                                         const RecordSource& next, double clip, Eigen::Ref<Eigen::VectorXd> sum) {
   UNDERTONE_CHECK(weights.size() == dimension() && clip >= kClipMin && clip <= kClipMax);
   Factors* const factors[] = {&pass_.factors()};
-  sum_chunks(records, drawn, sum, [&](std::span<const std::int64_t> part, Eigen::Index count) {
-    pass_.forward(layers(), weights, records, part);
-    pass_.backward(layers(), weights, records, part);
-    set_scales(factors, count, clip);
-    gradients_.add(layers(), factors, count, scales_, block_);
+  sum_chunks(records, next, sum, [&](const WeightedRecords& part) {
+    pass_.forward(layers(), weights, records, part.drawn);
+    pass_.backward(layers(), weights, records, part.drawn);
+    add_clipped(factors, part, clip);
   });
 }
 
@@ -182,25 +227,31 @@ void LayeredModel::clipped_difference_sum(const Eigen::Ref<const Eigen::VectorXd
                                           const Eigen::Ref<const Eigen::VectorXd>& reference, const Records& records,
                                           std::span<const std::int64_t> drawn, double clip,
                                           Eigen::Ref<Eigen::VectorXd> sum) {
+  weighted_difference_sum(weights, reference, records, each_of(drawn), clip, sum);
+}
+
+void LayeredModel::weighted_difference_sum(const Eigen::Ref<const Eigen::VectorXd>& weights,
+                                           const Eigen::Ref<const Eigen::VectorXd>& reference, const Records& records,
+                                           const RecordSource& next, double clip, Eigen::Ref<Eigen::VectorXd> sum) {
   UNDERTONE_CHECK(weights.size() == dimension() && clip >= kClipMin && clip <= kClipMax);
   UNDERTONE_CHECK(reference.size() == dimension());
   if (!reference_) reference_.emplace(layers(), chunk_, vector_units_);
   Factors& here = pass_.factors();
   Factors& there = reference_->factors();
   Factors* const factors[] = {&here, &there};
-  sum_chunks(records, drawn, sum, [&](std::span<const std::int64_t> part, Eigen::Index count) {
-    pass_.forward(layers(), weights, records, part);
-    pass_.backward(layers(), weights, records, part);
-    reference_->forward(layers(), reference, records, part);
-    reference_->backward(layers(), reference, records, part);
+  sum_chunks(records, next, sum, [&](const WeightedRecords& part) {
+    const auto count = static_cast<Eigen::Index>(part.drawn.size());
+    pass_.forward(layers(), weights, records, part.drawn);
+    pass_.backward(layers(), weights, records, part.drawn);
+    reference_->forward(layers(), reference, records, part.drawn);
+    reference_->backward(layers(), reference, records, part.drawn);
     // e a^T - e' a'^T = (e - e') a^T + e' (a - a')^T: as w' nears w both terms vanish, and what is measured is small by
     // itself, not by cancelling.
     for (std::size_t l = 0; l < layers().size(); ++l) {
       here.errors[l].leftCols(count) -= there.errors[l].leftCols(count);
       there.inputs[l].leftCols(count) = here.inputs[l].leftCols(count) - there.inputs[l].leftCols(count);
     }
-    set_scales(factors, count, clip);
-    gradients_.add(layers(), factors, count, scales_, block_);
+    add_clipped(factors, part, clip);
   });
 }
 

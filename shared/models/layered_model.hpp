@@ -2,6 +2,7 @@
 
 #include <Eigen/Core>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -14,6 +15,14 @@
 #include "shared/models/record_gradients.hpp"
 
 namespace undertone::models {
+
+/// Records that are added up with a weight each.
+struct WeightedRecords {
+  std::span<const std::int64_t> drawn;  // positions in the records
+  std::span<const double> weights;      // [drawn] in [0, 1]; what has 0 is worked on like the others and dropped
+};
+/// Hands out the next records, `most` or fewer; none where there are no more.
+using RecordSource = std::function<WeightedRecords(std::size_t most)>;
 
 /// A network with the scratch to compute. A record's target is its class, 0 .. classes - 1. Sums of clipped gradients
 /// are computed without a gradient per record, in chunks, so that the scratch depends on the network alone: 16 MiB, or
@@ -65,9 +74,18 @@ class LayeredModel {
                               const Eigen::Ref<const Eigen::VectorXd>& reference, const Records& records,
                               std::span<const std::int64_t> drawn, double clip, Eigen::Ref<Eigen::VectorXd> sum);
 
+  /// As these, each record's projected gradient times its weight. What a record of weight 0 holds changes neither the
+  /// sum nor the time that it takes, but that what is not finite is passed over sooner.
+  void weighted_gradient_sum(const Eigen::Ref<const Eigen::VectorXd>& weights, const Records& records,
+                             const RecordSource& next, double clip, Eigen::Ref<Eigen::VectorXd> sum);
+  void weighted_difference_sum(const Eigen::Ref<const Eigen::VectorXd>& weights,
+                               const Eigen::Ref<const Eigen::VectorXd>& reference, const Records& records,
+                               const RecordSource& next, double clip, Eigen::Ref<Eigen::VectorXd> sum);
+
   /// The b of a proof: a record, drawn once, contributes a real vector of l2 norm at most `clip`, a function of that
   /// record alone, and either clipped sum, as computed, is within b of the exact sum of these in l2. So
   /// replacing one record moves what was computed by at most 2 clip + 2 b.
+  /// Of records with weights n counts all that are handed out: their weights are at most 1.
   /// @return about 2^-43 n (n / 2^9 + 2^11 + 2 positions) clip for n records drawn
   [[nodiscard]] double rounding_bound(double clip, std::int64_t records) const;
 
@@ -82,10 +100,13 @@ class LayeredModel {
   [[nodiscard]] Judgement judge(Eigen::Index i, double target);
   /// Zeroes `sum`, hands every chunk to `add`, which adds it to `block_`, and adds up the blocks.
   template <class AddChunk>
-  void sum_chunks(const Records& records, std::span<const std::int64_t> drawn, Eigen::Ref<Eigen::VectorXd>& sum,
+  void sum_chunks(const Records& records, const RecordSource& next, Eigen::Ref<Eigen::VectorXd>& sum,
                   const AddChunk& add);
   /// What each record of the chunk is scaled by, to a norm of at most `clip`.
   void set_scales(std::span<Factors* const> factors, Eigen::Index count, double clip);
+  /// Measures a chunk's records, scales each to a norm of at most `clip` and by its weight, if it has one, and adds
+  /// them to `block_`.
+  void add_clipped(std::span<Factors* const> factors, const WeightedRecords& part, double clip);
   VectorUnits vector_units_;
   Network network_;
   Eigen::Index chunk_;

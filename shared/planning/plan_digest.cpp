@@ -239,7 +239,8 @@ std::string ask_text(const releases::Ask& ask) {
     if (records.slice->assignment == releases::Slice::Assignment::Bins) out += ":bins";
     if (records.slice->assignment == releases::Slice::Assignment::SecretPermutation) out += ":secret";
   }
-  if (records.persons) out += fmt::format(":persons:clipped_mean:{}", records.persons->records_max);
+  if (records.persons)
+    out += fmt::format(":persons:{}:{}", to_string(records.persons->form), records.persons->records_max);
   if (const std::optional<double> smoothness = ask.smoothness())
     out += fmt::format(":smoothness:{}", exact(*smoothness));
   return out + map_text(ask.map) + form_text(ask);

@@ -10,7 +10,8 @@ namespace undertone::planning {
 namespace {
 
 Result<mechanisms::GaussianLattice> gaussian_statistic(const Release& release, releases::GaussianShift shift) {
-  const releases::PairDistance distance = releases::pair_distance(std::get<releases::FeaturesMap>(release.ask.map));
+  const releases::PairDistance distance =
+      releases::pair_distance(std::get<releases::FeaturesMap>(release.ask.map), release.ask.unit());
   if (distance.counts)
     return mechanisms::gaussian_counts(std::llround(distance.l2_squared), shift, release.records_drawn);
   return mechanisms::gaussian_values(std::sqrt(distance.l2_squared), shift, release.ask.dimension,
@@ -18,7 +19,8 @@ Result<mechanisms::GaussianLattice> gaussian_statistic(const Release& release, r
 }
 
 Result<mechanisms::LaplaceLattice> laplace_statistic(const Release& release, releases::Epsilon epsilon) {
-  const releases::PairDistance distance = releases::pair_distance(std::get<releases::FeaturesMap>(release.ask.map));
+  const releases::PairDistance distance =
+      releases::pair_distance(std::get<releases::FeaturesMap>(release.ask.map), release.ask.unit());
   if (distance.counts) return mechanisms::laplace_cells(std::llround(distance.l1), epsilon, release.records_drawn);
   return mechanisms::laplace_moments(distance.l1, epsilon, release.ask.dimension, release.records_drawn);
 }

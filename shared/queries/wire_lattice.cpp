@@ -97,8 +97,8 @@ WireLattice statistic_lattice(const releases::Ask& ask) {
   if (features == nullptr)
     return {ReplyType::I64, std::get<releases::StatisticMap>(ask.map).indicators ? 0 : mechanisms::kValueStepLog2};
   const auto* pair = std::get_if<releases::PairBound>(&ask.bound);
-  const bool whole =
-      pair != nullptr && pair->norm == releases::PairBound::Norm::L1 && releases::pair_distance(*features).counts;
+  const bool whole = pair != nullptr && pair->norm == releases::PairBound::Norm::L1 &&
+                     releases::pair_distance(*features, ask.unit()).counts;
   return {ReplyType::I64, whole ? 0 : mechanisms::kValueStepLog2};
 }
 

@@ -96,9 +96,9 @@ QuestionKind kind_of(const RecordMap& map) noexcept {
                     map);
 }
 
-PairDistance pair_distance(const FeaturesMap& map) {
+PairDistance pair_distance(const FeaturesMap& map, Unit unit) {
   const statistics::PairwiseBound bound = statistics::pairwise_bound(map.features);
-  const bool counts = statistics::counts(map.features);
+  const bool counts = unit == Unit::Record && statistics::counts(map.features);
   // Of whole counts the square is whole, whatever its root was rounded to.
   const double squared = bound.l2 * bound.l2;
   return {bound.l1, counts ? std::nearbyint(squared) : squared, counts};
@@ -188,7 +188,9 @@ bool takes_persons(const Ask& ask) {
   const bool of_gradients = std::holds_alternative<GradientMap>(ask.map) ||
                             std::holds_alternative<GradientDifferenceMap>(ask.map) ||
                             std::holds_alternative<MetricsMap>(ask.map);
-  return sum != nullptr && !sum->noise_norm && of_gradients && std::holds_alternative<L2Bound>(ask.bound);
+  if (sum == nullptr || sum->noise_norm) return false;
+  if (std::holds_alternative<FeaturesMap>(ask.map)) return std::holds_alternative<PairBound>(ask.bound);
+  return of_gradients && std::holds_alternative<L2Bound>(ask.bound);
 }
 
 bool reports_indicators(const Ask& ask) {

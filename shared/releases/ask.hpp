@@ -153,8 +153,9 @@ struct PairDistance {
   double l2_squared = 0.0;
   bool counts = false;  // contributions are whole numbers of records: the distances are exact on any lattice
 };
-/// @see statistics::pairwise_bound
-[[nodiscard]] PairDistance pair_distance(const FeaturesMap& map);
+/// Of persons the same numbers bound the means over their records, as a hull is no wider than what it is of, but shares
+/// of records are not whole. Source: spec person-unit 6.1. @see statistics::pairwise_bound
+[[nodiscard]] PairDistance pair_distance(const FeaturesMap& map, Unit unit);
 
 /// The l2 norm that a contribution is within; null where the bound says none.
 [[nodiscard]] const ClipNorm* l2_clip_of(const Bound& bound) noexcept;
@@ -234,6 +235,8 @@ struct Ask {
   [[nodiscard]] QuestionKind kind() const noexcept { return kind_of(map); }
   /// The steps of a local run; null of everything else.
   [[nodiscard]] const LocalSteps* local() const noexcept;
+  /// What is replaced as a whole: of records that are persons', a person.
+  [[nodiscard]] Unit unit() const noexcept { return records.persons ? Unit::Person : Unit::Record; }
   /// How many draws of noise one message is made of: the steps of a local run or of its choices, else one.
   [[nodiscard]] std::uint64_t draws() const noexcept;
   /// The nodes whose records an estimate is made of; null of everything else.
@@ -268,7 +271,8 @@ struct Ask {
 };
 
 /// Whether a person can contribute to such a release once, however many records she has: to sums of gradients, of their
-/// differences and of metrics that are clipped in l2. Source: spec person-unit 3.1.
+/// differences and of metrics that are clipped in l2, and to a feature map's totals with the mean over her records.
+/// Source: spec person-unit 3.1, 6.
 [[nodiscard]] bool takes_persons(const Ask& ask);
 
 /// Whether what each record reports on is 0 or 1, so that a unit is a record. @pre of form reports

@@ -12,6 +12,18 @@ std::string_view to_string(Unit unit) noexcept {
   return "";
 }
 
+std::string_view to_string(PersonContribution::Form form) noexcept {
+  switch (form) {
+    case PersonContribution::Form::ClippedMean:
+      return "clipped_mean";
+    case PersonContribution::Form::MeanOfClipped:
+      return "mean_of_clipped";
+    case PersonContribution::Form::Mean:
+      return "mean";
+  }
+  return "";
+}
+
 Result<Unit> parse_unit(std::string_view text) {
   for (const Unit unit : {Unit::Record, Unit::Person})
     if (text == to_string(unit)) return unit;

@@ -142,7 +142,7 @@ Result<PrefixCounts> prefixes_of_tree(const TreeCounts& tree, std::int64_t recor
 }
 
 Result<StatedQuantile> state_quantile(const PrefixCounts& prefixes, std::int64_t records, double probability,
-                                      Confidence confidence, bool sampling) {
+                                      Confidence confidence, bool sampling, Counted counted) {
   UNDERTONE_TRY(check_records(records));
   if (!(probability > 0.0 && probability < 1.0)) {
     return Error{ErrorCode::InvalidArgument,
@@ -162,12 +162,21 @@ Result<StatedQuantile> state_quantile(const PrefixCounts& prefixes, std::int64_t
   out.edge = edges + 1;
   for (std::size_t j = 0; j < edges && out.edge > edges; ++j)  // the running maximum reaches it where a prefix does
     if (prefixes.counts[static_cast<Eigen::Index>(j)] >= rank) out.edge = j + 1;
-  const double first = std::ceil(rank - 1e-9 * std::max(1.0, rank));  // of the record that is the sample's quantile
+  // Of the record that is the sample's quantile, and of the last one before it.
+  const double first = counted == Counted::Records ? std::ceil(rank - 1e-9 * std::max(1.0, rank)) : rank;
+  const double before = counted == Counted::Records ? first - 1.0 : rank;
   const auto stddev = [&](Eigen::Index j) { return std::sqrt(prefixes.noise_variances[j]); };
   out.noise = edges_around(
       edges, [&](Eigen::Index j) { return prefixes.counts[j] < first - confidence.z() * stddev(j); },
-      [&](Eigen::Index j) { return prefixes.counts[j] > first - 1.0 + confidence.z() * stddev(j); });
-  if (sampling) {
+      [&](Eigen::Index j) { return prefixes.counts[j] > before + confidence.z() * stddev(j); });
+  if (sampling && counted == Counted::Shares) {
+    const auto off = [&](Eigen::Index j) {
+      return (prefixes.counts[j] - rank) / std::sqrt(rank * (1.0 - probability) + prefixes.noise_variances[j]);
+    };
+    out.population = edges_around(
+        edges, [&](Eigen::Index j) { return off(j) < -confidence.z(); },
+        [&](Eigen::Index j) { return off(j) > confidence.z(); });
+  } else if (sampling) {
     const BinomialWeights law = binomial_weights(records, probability);
     const double level = 0.5 * confidence.alpha();
     out.population = edges_around(

@@ -45,15 +45,23 @@ struct EdgeInterval {
   std::size_t low = 0;
   std::size_t high = 0;
 };
+/// What prefixes count.
+enum class Counted : std::uint8_t {
+  Records,  // whole ones, each below an edge or not
+  Shares    // of persons' records: a person is below an edge with a part of hers
+};
 struct StatedQuantile {
   std::size_t edge = 0;  // the first whose running maximum of prefixes reaches p n; no interpolation inside a cell
   EdgeInterval noise;    // for the quantile of these records
   std::optional<EdgeInterval> population;
 };
+/// Of shares the sample's quantile is the first edge that p n of them in all are below or at; for the population their
+/// sum is taken as normal with the variance p (1 - p) n, which is the most that it can have.
 /// @param probability p in (0, 1) @param records n >= 1
-/// Source: spec statistics 6.
+/// Source: spec statistics 6; person-unit 6.4.
 [[nodiscard]] Result<StatedQuantile> state_quantile(const PrefixCounts& prefixes, std::int64_t records,
-                                                    double probability, Confidence confidence, bool sampling);
+                                                    double probability, Confidence confidence, bool sampling,
+                                                    Counted counted = Counted::Records);
 
 /// The two ranks whose selections, at epsilon / 2 each, make an interval.
 struct SelectedRanks {

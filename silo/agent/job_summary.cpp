@@ -239,11 +239,17 @@ std::string describe_segment(const planning::Plan::Segment& segment, const data:
   if (const auto* map = std::get_if<releases::FeaturesMap>(&release.ask.map)) {
     const bool laplace = std::holds_alternative<mechanisms::LaplaceLattice>(release.mechanism);
     const double stddev = release.noise_stddev_of_mean() * static_cast<double>(release.records_drawn);
+    const std::optional<releases::PersonContribution>& persons = release.ask.records.persons;
+    const char* units = persons ? "persons" : "records";
     return fmt::format(
-        "{} times {} over {} {} records, with {} noise of standard deviation {:.4g} on each of {} totals{}{}",
-        segment.rounds, describe_features(map->features, schema), release.records_drawn, block_of(release),
+        "{} times {} over {} {} {}{}, with {} noise of standard deviation {:.4g} on each of {} totals{}{}",
+        segment.rounds, describe_features(map->features, schema), release.records_drawn, block_of(release), units,
+        persons ? fmt::format(", each person by the mean over {} of her records at most, drawn afresh and in secret",
+                              persons->records_max)
+                : "",
         laplace ? "discrete Laplace" : "Gaussian", stddev, release.ask.dimension,
-        statistics::counts(map->features) ? ", in records" : ", of numbers that are scaled to [-1, 1] and cut to it",
+        statistics::counts(map->features) ? fmt::format(", in {}", units)
+                                          : std::string(", of numbers that are scaled to [-1, 1] and cut to it"),
         laplace ? ", at " + epsilon_each(release) : "");
   }
   const double stddev = release.noise_stddev_of_mean();
@@ -270,11 +276,14 @@ std::string describe_segment(const planning::Plan::Segment& segment, const data:
   what += drawn_of(release);
   if (release.is_public()) return what + fmt::format(", exactly: their owner declared these {} public", units);
   if (const std::optional<releases::PersonContribution>& persons = release.ask.records.persons)
-    return what + fmt::format(
-                      ", each person as the mean over {} of her records at most, drawn afresh and in secret, clipped "
-                      "once to {}, with noise of standard deviation {:.4g} on each of {} numbers{}",
-                      persons->records_max, clip_phrase(release.ask), stddev, release.ask.dimension,
-                      release.ask.smoothness() ? "; both are less, in proportion, where the two points are near" : "");
+    return what +
+           fmt::format(
+               ", each person as the mean over {} of her records at most, drawn afresh and in secret, {} to {}, "
+               "with noise of standard deviation {:.4g} on each of {} numbers{}",
+               persons->records_max,
+               persons->form == releases::PersonContribution::Form::MeanOfClipped ? "each clipped" : "clipped once",
+               clip_phrase(release.ask), stddev, release.ask.dimension,
+               release.ask.smoothness() ? "; both are less, in proportion, where the two points are near" : "");
   return what +
          fmt::format(", each record clipped to {}, with {}noise of standard deviation {:.4g} on each of {} numbers{}{}",
                      clip_phrase(release.ask), law, stddev, release.ask.dimension,

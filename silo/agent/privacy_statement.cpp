@@ -33,8 +33,11 @@ using OrderedJson = nlohmann::ordered_json;
 constexpr const char* kRestsOnOrder = "the ledger's key, which keeps secret where a person stands";
 
 std::string contribution_of(const releases::PersonContribution& person) {
-  return fmt::format("the mean over {} of her records at most, drawn afresh for each answer, clipped once",
-                     person.records_max);
+  using Form = releases::PersonContribution::Form;
+  return fmt::format("the mean over {} of her records at most, drawn afresh for each answer{}", person.records_max,
+                     person.form == Form::ClippedMean     ? ", clipped once"
+                     : person.form == Form::MeanOfClipped ? ", each of which is clipped"
+                                                          : "");
 }
 
 constexpr const char* kGroupsNote =
@@ -93,9 +96,10 @@ std::vector<std::string> not_covered(const releases::SiloFacts& facts, std::chro
                     "and a person in them is not protected by being among the others too",
                     facts.public_records));
   if (facts.holdout_public)
-    out.emplace_back(
-        "the holdout records: their owner declared them public, they are evaluated exactly and are not protected at "
-        "all");
+    out.push_back(
+        fmt::format("the holdout {}s: their owner declared them public, they are evaluated exactly and are not "
+                    "protected at all",
+                    releases::to_string(unit)));
   return out;
 }
 
@@ -256,6 +260,12 @@ std::vector<std::string> mechanisms_of(const jobs::Job& job, const planning::Pla
         return fmt::format("integer totals of vectors of encoded numbers, each cut to the length {:.6g}{}",
                            ball->radius,
                            ball->besides == statistics::BallMap::Besides::Products ? ", and of their products" : "");
+      if (job.person)
+        return statistics::counts(features->features)
+                   ? std::string("integer totals of persons' shares, of each the mean over her records' cells")
+                   : std::string(
+                         "integer totals of persons' means of encoded numbers clamped to [-1, 1] and of their "
+                         "products");
       return statistics::counts(features->features)
                  ? std::string("counts of records, of which each is in one cell of a question at most on every level")
                  : std::string("integer totals of encoded numbers clamped to [-1, 1] and of their products");
@@ -344,10 +354,12 @@ std::string mechanism_of(const jobs::Job& job, const planning::Plan& plan) {
     return "a binomial vector sum: integer sums of clipped records, rounded at random to a grid, with binomial noise "
            "of "
            "every silo, of which nobody sees less than the total over all silos of a round";
+  if (job.person && job.person->form == releases::PersonContribution::Form::MeanOfClipped)
+    return "Gaussian noise, exactly rounded to a lattice, on sums over persons rounded to it, of each the mean of her "
+           "clipped records, the clip norm less by a proven bound on all rounding";
   if (job.person)
     return "Gaussian noise, exactly rounded to a lattice, on integer sums over persons, of each the clipped mean of "
-           "her "
-           "records";
+           "her records";
   if (!job.model || job.model->network() == nullptr)
     return "Gaussian noise, exactly rounded to a lattice, on integer sums of clipped records";
   return "Gaussian noise, exactly rounded to a lattice, on sums of clipped records rounded to it, the clip norm less "

@@ -59,10 +59,11 @@ bool is_judgement(wire::Refusal refusal) {
 Status check_answerable(const jobs::Job& job, const releases::Ask& ask) {
   const auto refuse = [](const std::string& why) { return Error{ErrorCode::InvalidConfig, why}; };
   if (ask.kind() == releases::QuestionKind::ControlledRun) return refuse("control variates are of simulations alone");
+  const bool trains = !std::holds_alternative<releases::FeaturesMap>(ask.map);
   if (ask.records.persons.has_value() != (job.unit == releases::Unit::Person) ||
-      (ask.records.persons && (!releases::takes_persons(ask) || !job.model || job.model->linear() == nullptr ||
-                               job.projection || job.shuffle)))
-    return refuse("persons contribute to clipped sums of linear models of their own features alone");
+      (ask.records.persons && (!releases::takes_persons(ask) || job.projection || job.shuffle ||
+                               (trains && (!job.model || job.model->moments() != nullptr)))))
+    return refuse("persons contribute to clipped sums of models of their own features, and to statistics");
   const auto* statistic = std::get_if<releases::StatisticMap>(&ask.map);
   const auto* map = std::get_if<releases::FeaturesMap>(&ask.map);
   const bool vectors = ask.reports() != nullptr && releases::of_vectors(ask.reports()->randomiser);

@@ -6,6 +6,7 @@
 
 #include "shared/base/column_products.hpp"
 #include "shared/mechanisms/clipped_sum.hpp"
+#include "shared/models/layered_model.hpp"
 #include "shared/releases/unit.hpp"
 
 namespace undertone::silo {
@@ -13,6 +14,30 @@ namespace {
 
 constexpr std::size_t kPersonsTogether = 16;  // persons: as many as a clipped sum takes at once
 constexpr auto kRecordsMost = static_cast<std::size_t>(releases::kPersonRecordsMax);
+
+/// Of centred metrics: each person the mean over her records, clipped once.
+template <class AnyModel>
+void add_person_metrics(AnyModel& model, const Eigen::VectorXd& point, const mechanisms::Lattice& lattice,
+                        const RecordSums::Drawn& drawn, std::span<std::int64_t> sum) {
+  UNDERTONE_CHECK(drawn.persons != nullptr && !drawn.counted);
+  std::fill(sum.begin(), sum.end(), 0);
+  if (drawn.block.rows() == 0) return;
+  Eigen::VectorXd own(static_cast<Eigen::Index>(sum.size()));
+  Eigen::VectorXd mean(own.size());
+  Eigen::VectorXd dropped = Eigen::VectorXd::Zero(own.size());
+  std::array<std::int64_t, kRecordsMost> rows{};
+  const std::span<std::int64_t> looked(rows.data(), drawn.persons->records_max());
+  for (const std::int64_t person : drawn.positions) {
+    const std::size_t counted = drawn.persons->rows_of(drawn.block, person, looked);
+    mean.setZero();
+    for (std::size_t i = 0; i < looked.size(); ++i) {
+      model.centred_metrics(point, drawn.block, looked[i], own);
+      (i < counted ? mean : dropped) += own;
+    }
+    mean /= static_cast<double>(std::max<std::size_t>(counted, 1));
+    mechanisms::add_clipped(mean, lattice, sum);  // of a person without a record zero, the centre
+  }
+}
 
 /// Sums over persons, for linear models. A person's gradient is the mean of those of her rows, a (x, 1) each. It is
 /// written as one factor, the largest of hers, times a vector (h, c): of one record that is the record itself, so that
@@ -53,24 +78,7 @@ class PersonSums final : public RecordSums {
 
   void metrics(const Eigen::VectorXd& point, const mechanisms::Lattice& lattice, const Drawn& drawn,
                std::span<std::int64_t> sum) override {
-    UNDERTONE_CHECK(drawn.persons != nullptr && !drawn.counted);
-    std::fill(sum.begin(), sum.end(), 0);
-    if (drawn.block.rows() == 0) return;
-    Eigen::VectorXd own(static_cast<Eigen::Index>(sum.size()));
-    Eigen::VectorXd mean(own.size());
-    Eigen::VectorXd dropped = Eigen::VectorXd::Zero(own.size());
-    Rows rows{};
-    const std::span<std::int64_t> looked(rows.data(), drawn.persons->records_max());
-    for (const std::int64_t person : drawn.positions) {
-      const std::size_t counted = drawn.persons->rows_of(drawn.block, person, looked);
-      mean.setZero();
-      for (std::size_t i = 0; i < looked.size(); ++i) {
-        model_.centred_metrics(point, drawn.block, looked[i], own);
-        (i < counted ? mean : dropped) += own;
-      }
-      mean /= static_cast<double>(std::max<std::size_t>(counted, 1));
-      mechanisms::add_clipped(mean, lattice, sum);  // of a person without a record zero, the centre
-    }
+    add_person_metrics(model_, point, lattice, drawn, sum);
   }
 
  private:
@@ -159,10 +167,88 @@ class PersonSums final : public RecordSums {
   Numbers norms_squared_{};
 };
 
+/// A person's records one after the other, each with its part of her mean: always as many a person.
+class PersonRecords {
+ public:
+  explicit PersonRecords(const RecordSums::Drawn& drawn) : drawn_(drawn) {
+    UNDERTONE_CHECK(drawn.persons != nullptr && !drawn.counted);
+  }
+
+  models::WeightedRecords operator()(std::size_t most) {
+    const std::size_t each = drawn_.persons->records_max();
+    if (place_ == each) {
+      ++person_;
+      place_ = 0;
+    }
+    if (drawn_.block.rows() == 0 || person_ == drawn_.positions.size()) return {};
+    if (place_ == 0) {
+      const std::size_t counted =
+          drawn_.persons->rows_of(drawn_.block, drawn_.positions[person_], std::span(rows_).first(each));
+      for (std::size_t i = 0; i < each; ++i) weights_[i] = i < counted ? 1.0 / static_cast<double>(counted) : 0.0;
+    }
+    const std::size_t count = std::min(most, each - place_);
+    const models::WeightedRecords out{std::span(rows_).subspan(place_, count),
+                                      std::span(weights_).subspan(place_, count)};
+    place_ += count;
+    return out;
+  }
+
+ private:
+  const RecordSums::Drawn& drawn_;
+  std::size_t person_ = 0;
+  std::size_t place_ = 0;  // among her rows
+  std::array<std::int64_t, kRecordsMost> rows_{};
+  std::array<double, kRecordsMost> weights_{};
+};
+
+/// Sums over persons, for networks, which write no gradient out: each record is clipped and counts 1 / m', so that a
+/// person's part is no longer than a record's would be. The sum is rounded once, as that of records is.
+class NetworkPersonSums final : public RecordSums {
+ public:
+  explicit NetworkPersonSums(const models::Network& network) : model_(network), sum_(network.dimension()) {}
+
+  [[nodiscard]] bool adds_integers() const noexcept override { return false; }
+  [[nodiscard]] bool takes_persons() const noexcept override { return true; }
+
+  void gradients(const Eigen::VectorXd& point, const mechanisms::Lattice& lattice, const Drawn& drawn,
+                 std::span<std::int64_t> sum) override {
+    model_.weighted_gradient_sum(point, drawn.block, PersonRecords(drawn), clip(lattice, drawn), sum_);
+    round_to_lattice(sum_, lattice, sum);
+  }
+
+  void differences(const PointPair& points, const mechanisms::Lattice& lattice, const Drawn& drawn,
+                   std::span<std::int64_t> sum) override {
+    model_.weighted_difference_sum(points.minuend, points.subtrahend, drawn.block, PersonRecords(drawn),
+                                   clip(lattice, drawn), sum_);
+    round_to_lattice(sum_, lattice, sum);
+  }
+
+  void clamped_gradients(const Eigen::VectorXd& /*point*/, const mechanisms::ClampLattice& /*lattice*/,
+                         const Drawn& /*drawn*/, std::span<std::int64_t> /*sum*/) override {
+    UNDERTONE_CHECK(false);  // a job of persons that selects is refused where it is offered
+  }
+
+  void metrics(const Eigen::VectorXd& point, const mechanisms::Lattice& lattice, const Drawn& drawn,
+               std::span<std::int64_t> sum) override {
+    add_person_metrics(model_, point, lattice, drawn, sum);
+  }
+
+ private:
+  [[nodiscard]] double clip(const mechanisms::Lattice& lattice, const Drawn& drawn) const {
+    const std::size_t rows = drawn.positions.size() * drawn.persons->records_max();
+    return clip_before_rounding(lattice, model_.dimension(), rows,
+                                model_.rounding_bound(1.0, static_cast<std::int64_t>(rows)));
+  }
+
+  models::LayeredModel model_;
+  Eigen::VectorXd sum_;
+};
+
 }  // namespace
 
 std::unique_ptr<RecordSums> make_person_sums(const models::Model& model) {
-  UNDERTONE_CHECK(model.linear() != nullptr);  // a job of persons has a linear model
+  if (const models::Network* network = model.network()) return std::make_unique<NetworkPersonSums>(*network);
+  UNDERTONE_CHECK(model.linear() != nullptr);  // what else a job of persons has is refused where it is parsed
   return std::make_unique<PersonSums>(*model.linear());
 }
 

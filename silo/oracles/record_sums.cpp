@@ -253,7 +253,7 @@ class LayeredSums final : public RecordSums {
   void gradients(const Eigen::VectorXd& point, const mechanisms::Lattice& lattice, const Drawn& drawn,
                  std::span<std::int64_t> sum) override {
     model_.clipped_gradient_sum(point, drawn.block, drawn.positions, clip(lattice, drawn), sum_);
-    round(lattice, sum);
+    round_to_lattice(sum_, lattice, sum);
   }
 
   void clamped_gradients(const Eigen::VectorXd& /*point*/, const mechanisms::ClampLattice& /*lattice*/,
@@ -265,7 +265,7 @@ class LayeredSums final : public RecordSums {
                    std::span<std::int64_t> sum) override {
     model_.clipped_difference_sum(points.minuend, points.subtrahend, drawn.block, drawn.positions, clip(lattice, drawn),
                                   sum_);
-    round(lattice, sum);
+    round_to_lattice(sum_, lattice, sum);
   }
 
   void metrics(const Eigen::VectorXd& point, const mechanisms::Lattice& lattice, const Drawn& drawn,
@@ -280,17 +280,17 @@ class LayeredSums final : public RecordSums {
                                 model_.rounding_bound(1.0, records));
   }
 
-  void round(const mechanisms::Lattice& lattice, std::span<std::int64_t> out) const {
-    UNDERTONE_CHECK(out.size() == static_cast<std::size_t>(sum_.size()));
-    for (std::size_t j = 0; j < out.size(); ++j)
-      out[j] = std::llrint(sum_[static_cast<Eigen::Index>(j)] / lattice.step);
-  }
-
   models::LayeredModel model_;
   Eigen::VectorXd sum_;
 };
 
 }  // namespace
+
+void round_to_lattice(const Eigen::VectorXd& numbers, const mechanisms::Lattice& lattice, std::span<std::int64_t> out) {
+  UNDERTONE_CHECK(out.size() == static_cast<std::size_t>(numbers.size()));
+  for (std::size_t j = 0; j < out.size(); ++j)
+    out[j] = std::llrint(numbers[static_cast<Eigen::Index>(j)] / lattice.step);
+}
 
 double clip_before_rounding(const mechanisms::Lattice& lattice, Eigen::Index dimension, std::size_t records,
                             double rounding_share) {

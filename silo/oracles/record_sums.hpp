@@ -96,6 +96,9 @@ class RecordSums {
 
 [[nodiscard]] std::unique_ptr<RecordSums> make_record_sums(const models::Model& model);
 
+/// A sum as computed, in the lattice's units, each number rounded to the nearest. @param out [numbers]
+void round_to_lattice(const Eigen::VectorXd& numbers, const mechanisms::Lattice& lattice, std::span<std::int64_t> out);
+
 /// The norm that records of a layered model are clipped to, so that their sum, as computed and rounded to the lattice,
 /// moves by at most 2 j * lattice.clip when a record is replaced that was drawn j times: decision 7.
 /// @param rounding_share b / clip of LayeredModel::rounding_bound for so many records

@@ -75,6 +75,31 @@ statistics::EncodedRecords records_of(const RecordSums::Drawn& drawn) {
           drawn.positions};
 }
 
+/// Adds the mean of phi over a person's records, times the units of 1 and rounded, of every person who is read. Her
+/// number of records changes neither the work nor what is looked at.
+void add_person_totals(const statistics::FeatureMap& features, std::int64_t units, const RecordSums::Drawn& drawn,
+                       std::span<std::int64_t> totals) {
+  const auto dimension = static_cast<Eigen::Index>(totals.size());
+  Eigen::VectorXd own(dimension);
+  Eigen::VectorXd mean(dimension);
+  Eigen::VectorXd dropped(dimension);
+  std::vector<std::int64_t> rows(drawn.persons->records_max());
+  const auto scale = static_cast<double>(units);
+  if (drawn.block.rows() == 0) return;
+  for (const std::int64_t person : drawn.positions) {
+    const std::size_t counted = drawn.persons->rows_of(drawn.block, person, rows);
+    mean.setZero();
+    dropped.setZero();
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      statistics::contribution(features, encoded_record(drawn.block, rows[i]), own);
+      (i < counted ? mean : dropped) += own;
+    }
+    mean /= static_cast<double>(std::max<std::size_t>(counted, 1));
+    for (Eigen::Index j = 0; j < dimension; ++j)
+      totals[static_cast<std::size_t>(j)] += statistics::rounded_units(mean[j], scale);
+  }
+}
+
 }  // namespace
 
 statistics::EncodedRecord encoded_record(const models::Records& block, std::int64_t record) {
@@ -88,6 +113,10 @@ std::vector<std::int64_t> feature_totals(const statistics::FeatureMap& features,
   const auto width = static_cast<std::size_t>(drawn.block.features.rows()) + 1;
   UNDERTONE_CHECK(statistics::check(features, width).has_value());
   std::vector<std::int64_t> totals(static_cast<std::size_t>(statistics::dimension(features)), 0);
+  if (drawn.persons != nullptr) {
+    add_person_totals(features, lattice.clip, drawn, totals);
+    return totals;
+  }
   statistics::add_totals(features, lattice.clip, records_of(drawn), totals);
   return totals;
 }

@@ -121,7 +121,8 @@ std::vector<std::int64_t> exact_sum(const queries::Question& question, const pla
   UNDERTONE_CHECK(!records.counted || (std::holds_alternative<releases::GradientMap>(release.ask.map) &&
                                        !std::holds_alternative<mechanisms::Selection>(release.mechanism) &&
                                        sums != nullptr && sums->hides_counts()));
-  UNDERTONE_CHECK(records.block.of_persons() == (sums != nullptr && sums->takes_persons()));
+  UNDERTONE_CHECK(records.block.of_persons() == (records.persons != nullptr));
+  UNDERTONE_CHECK(sums == nullptr || records.block.of_persons() == sums->takes_persons());
   std::vector<std::int64_t> sum(static_cast<std::size_t>(release.ask.dimension));
   const auto of_model = [&]() -> RecordSums& {
     UNDERTONE_CHECK(sums != nullptr);

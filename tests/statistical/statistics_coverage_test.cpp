@@ -241,6 +241,88 @@ struct VarianceRow {
   double half_width;
 };
 
+/// A person of the law below: how many records she has goes with what they say.
+struct PersonDrawn {
+  double level = 0.0;
+  int records = 1;
+};
+PersonDrawn person_of(Draws& draws) {
+  PersonDrawn out{draws.normal(), 1};
+  out.records += std::min(60, static_cast<int>(std::exp(0.5 * out.level + 0.8 * draws.normal() + 0.7)));
+  return out;
+}
+
+/// Spec person-unit, PU12: shares of persons' records, of persons of one record and of sixty. What is covered is the
+/// mean over the law's persons of each one's chance.
+TEST(StatisticsCoverageTest, SharesOfPersonsRecordsCover) {
+  constexpr int kPersonRuns = 3000;
+  for (const double offset : {0.0, 3.0}) {
+    const auto chance = [&](double level) { return 1.0 / (1.0 + std::exp(offset - level)); };
+    double truth = 0.0;  // of the law: by a sum over a fine grid
+    for (double z = -9.0; z < 9.0; z += 1e-3)
+      truth += 1e-3 * chance(z) * std::exp(-0.5 * z * z) / std::sqrt(2.0 * std::numbers::pi);
+    for (const std::int64_t persons : {40, 300}) {
+      for (const bool laplace : {false, true}) {
+        const CoordinateNoise noise = laplace ? CoordinateNoise(LaplaceNoise{1024.0 * 1024.0, 0x1p-20})
+                                              : CoordinateNoise(GaussianNoise{1.0 / shift(1.0), 0x1p-20});
+        const NoiseLaw law = NoiseLaw::create({{noise, 2.0 / static_cast<double>(persons)}}).value();
+        Draws draws(static_cast<std::uint64_t>(persons) + (laplace ? 7 : 0));
+        Found found;
+        for (int run = 0; run < kPersonRuns; ++run) {
+          double total = draws.of(noise);
+          for (std::int64_t i = 0; i < persons; ++i) {
+            const PersonDrawn person = person_of(draws);
+            int hits = 0;
+            for (int record = 0; record < person.records; ++record)
+              hits += draws.uniform() < chance(person.level) ? 1 : 0;
+            total += static_cast<double>(hits) / person.records;
+          }
+          const double mean = 2.0 * total / static_cast<double>(persons) - 1.0;
+          const Stated stated = state_mean({{persons, 1.0, {mean, law}}}, k95, Sampling::Automatic).value();
+          EXPECT_EQ(stated.method, Method::Score);
+          found.add(*stated.population, 2.0 * truth - 1.0);
+        }
+        EXPECT_GE(found.coverage(), coverage_min(kPersonRuns)) << persons << " persons at " << truth;
+      }
+    }
+  }
+}
+
+/// Quantiles of the law of a random record of a random person, through cells that persons are in with shares.
+TEST(StatisticsCoverageTest, QuantilesOfPersonsRecordsCover) {
+  constexpr int kPersonRuns = 3000;
+  constexpr std::int64_t kPersons = 200;
+  constexpr double kSpread = 0.7;  // of a person's records about her level
+  std::vector<double> edges;       // fine: an edge is where a quantile can be
+  for (int i = 0; i <= 64; ++i) edges.push_back(-4.0 + i / 8.0);
+  Draws draws(5);
+  for (const double p : {0.5, 0.9}) {
+    double truth = 0.0;
+    for (double low = -9.0, high = 9.0; high - low > 1e-9;) {
+      truth = 0.5 * (low + high);
+      (below(truth / std::hypot(1.0, kSpread)) < p ? low : high) = truth;
+    }
+    const double stddev = std::numbers::sqrt2 / shift(1.0);
+    int covered = 0;
+    for (int run = 0; run < kPersonRuns; ++run) {
+      Eigen::VectorXd cells = Eigen::VectorXd::Zero(64);
+      for (std::int64_t i = 0; i < kPersons; ++i) {
+        const PersonDrawn person = person_of(draws);
+        for (int record = 0; record < person.records; ++record) {
+          const double value = std::clamp(person.level + kSpread * draws.normal(), -3.99, 3.99);
+          cells[static_cast<Eigen::Index>((value + 4.0) * 8.0)] += 1.0 / person.records;
+        }
+      }
+      for (double& cell : cells) cell += stddev * draws.normal();
+      const PrefixCounts prefixes = prefixes_of_cells(cells, kPersons, stddev * stddev).value();
+      const StatedQuantile stated = state_quantile(prefixes, kPersons, p, k95, true, Counted::Shares).value();
+      covered += edges[stated.population->low] <= truth && truth <= edges[stated.population->high] ? 1 : 0;
+      EXPECT_LE(stated.population->low, stated.noise.low);
+    }
+    EXPECT_GE(static_cast<double>(covered) / kPersonRuns, coverage_min(kPersonRuns)) << p;
+  }
+}
+
 TEST(StatisticsCoverageTest, VariancesCover) {
   const std::vector<VarianceRow> rows{{"normal 2000", normal_law(), 2000, 0.999, 0.0124},
                                       {"lognormal 200", lognormal_law(), 200, 0.958, 0.160},

@@ -157,7 +157,23 @@ std::optional<FeatureMap> features_of(const StatisticAsked& asked, NoiseKind noi
       asked.what);
 }
 
-releases::Ask ask_of(const StatisticAsked& asked, NoiseKind noise) {
+bool takes_persons(const StatisticAsked& asked) noexcept {
+  return std::visit(
+      Overloaded{
+          [](const CountAsked& /*what*/) { return true; }, [](const MeanAsked& /*what*/) { return true; },
+          [](const SumAsked& /*what*/) { return true; }, [](const VarianceAsked& /*what*/) { return true; },
+          [](const HistogramAsked& /*what*/) { return true; }, [](const QuantilesAsked& /*what*/) { return true; },
+          [](const TableAsked& /*what*/) { return true; },
+          [](const CovarianceAsked& what) { return !what.near_normal; },
+          [](const RegressionAsked& /*what*/) { return true; }, [](const ReportsAsked& /*what*/) { return false; },
+          [](const FunctionAsked& /*what*/) { return false; },
+          [](const SelectedQuantileAsked& /*what*/) { return false; },
+          [](const LeastLossAsked& /*what*/) { return false; }, [](const VectorMeanAsked& /*what*/) { return false; },
+          [](const LinearModelAsked& /*what*/) { return false; }},
+      asked.what);
+}
+
+releases::Ask ask_of(const StatisticAsked& asked, NoiseKind noise, releases::Unit unit) {
   if (const auto* reports = std::get_if<ReportsAsked>(&asked.what)) {
     releases::StatisticMap map{{}, reports->indicator};
     for (const NumberColumn& column : reports->columns) map.coordinates.push_back(column.coordinate);
@@ -205,7 +221,7 @@ releases::Ask ask_of(const StatisticAsked& asked, NoiseKind noise) {
                                 : releases::SelectionForm{releases::LeastTotal{}}};
   }
   const bool counted = std::holds_alternative<CountAsked>(asked.what);
-  if (noise == NoiseKind::Laplace && is_single(asked)) {
+  if (noise == NoiseKind::Laplace && is_single(asked) && unit == releases::Unit::Record) {
     return {releases::StatisticMap{{asked.coordinate}, counted},
             {},
             counted ? releases::RangeBound{0.0, 1.0} : releases::RangeBound{-1.0, 1.0},

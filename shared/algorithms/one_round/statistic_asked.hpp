@@ -153,8 +153,12 @@ struct StatisticAsked {
 [[nodiscard]] std::optional<statistics::FeatureMap> features_of(const StatisticAsked& asked,
                                                                 statistics::NoiseKind noise);
 /// What it asks of every silo. Counts and means with Laplace noise are asked for as single numbers in public ranges,
-/// and so are reports.
-/// @pre there is a form
-[[nodiscard]] releases::Ask ask_of(const StatisticAsked& asked, statistics::NoiseKind noise);
+/// and so are reports; of persons they are means over their records, as everything is.
+/// @pre there is a form, and persons can be asked for it
+[[nodiscard]] releases::Ask ask_of(const StatisticAsked& asked, statistics::NoiseKind noise,
+                                   releases::Unit unit = releases::Unit::Record);
+/// Whether a person can contribute with the mean over her records: what adds up a feature map, but for what is asked of
+/// public records or of a released function.
+[[nodiscard]] bool takes_persons(const StatisticAsked& asked) noexcept;
 
 }  // namespace undertone::algorithms

@@ -143,8 +143,16 @@ Result<std::unique_ptr<Statistics>> Statistics::create(const StatisticsSettings&
     return Error{ErrorCode::Internal, "statistics: as many shares as questions"};
   if (!settings.strengths.empty() && settings.strengths.size() != settings.questions.size())
     return Error{ErrorCode::Internal, "statistics: as much noise as questions"};
-  for (const StatisticAsked& asked : settings.questions)
+  for (const StatisticAsked& asked : settings.questions) {
     if (Status sound = check_question(asked, settings.noise); !sound) return sound.error();
+    if (settings.unit == releases::Unit::Person && !takes_persons(asked)) {
+      return Error{ErrorCode::InvalidArgument,
+                   fmt::format("the {}: {} of persons is not served{}", asked.name, kind_of(asked),
+                               std::holds_alternative<CovarianceAsked>(asked.what)
+                                   ? " with intervals for the population: the records of a person are not independent"
+                                   : "")};
+    }
+  }
   return std::unique_ptr<Statistics>(new Statistics(settings));
 }
 
@@ -172,7 +180,7 @@ planning::Schedule Statistics::schedule(const StatisticsSettings& settings, cons
   planning::Schedule out;
   out.reserve(settings.questions.size());
   for (std::size_t q = 0; q < settings.questions.size(); ++q) {
-    releases::Ask ask = ask_of(settings.questions[q], settings.noise);
+    releases::Ask ask = ask_of(settings.questions[q], settings.noise, settings.unit);
     if (!settings.shares.empty() && !reads_public(settings.questions[q])) ask.share = settings.shares[q];
     if (!settings.strengths.empty() && settings.noise == statistics::NoiseKind::Gaussian)
       ask.shift = *releases::GaussianShift::create(settings.strengths[q]);
@@ -217,8 +225,8 @@ Result<Step> Statistics::advance(const folds::Gathered& gathered) {
                    fmt::format("statistics: silo {} said {} numbers in round {}, {} were asked for", silo.name(),
                                said.size(), round, numbers_of(round))};
   const double total = (*totals)[0] * static_cast<double>(gathered.replies);  // of single numbers, which are means
-  estimates_.push_back(
-      estimate_of(settings_.questions[round], total, settings_.noise == statistics::NoiseKind::Laplace, gathered));
+  const bool whole = settings_.noise == statistics::NoiseKind::Laplace && settings_.unit == releases::Unit::Record;
+  estimates_.push_back(estimate_of(settings_.questions[round], total, whole, gathered));
   return current();
 }
 
@@ -236,7 +244,7 @@ bool Statistics::keeps_reports(std::size_t round) const {
 }
 
 Eigen::Index Statistics::numbers_of(std::size_t round) const {
-  return ask_of(settings_.questions[round], settings_.noise).answer_size();
+  return ask_of(settings_.questions[round], settings_.noise, settings_.unit).answer_size();
 }
 
 void Statistics::save(ByteWriter& state) const {

@@ -24,8 +24,9 @@ struct StatisticsSettings {
   /// Or what it spends whatever the promise is, so that its interval has the width asked for: the shift of Gaussian
   /// noise, the epsilon of Laplace noise. Empty where nobody asked for widths.
   std::vector<double> strengths = {};
-  double confidence = 0.95;  // of every interval, [0.5, 0.9999]
-  bool sampling = false;     // intervals for the population besides
+  releases::Unit unit = releases::Unit::Record;  // a person contributes the mean over her records
+  double confidence = 0.95;                      // of every interval, [0.5, 0.9999]
+  bool sampling = false;                         // intervals for the population besides
 
   [[nodiscard]] std::string_view name() const;
   [[nodiscard]] std::string source() const;

@@ -15,7 +15,11 @@ using Json = nlohmann::json;
 Json of_persons(const tests::SmallFederation& federation) {
   Json job = Json::parse(federation.job());
   job["privacy"]["unit"] = "person";
-  job["privacy"]["person"] = {{"contribution", "clipped_mean"}, {"records_max", 8}};
+  const std::string model = job.contains("model") ? job["model"]["kind"] : "";
+  job["privacy"]["person"] = {{"records_max", 8}};
+  if (!model.empty())
+    job["privacy"]["person"]["contribution"] =
+        model == "network" || model == "softmax" ? "mean_of_clipped" : "clipped_mean";
   for (Json& member : job["cohort"]) {
     member["persons"] = member["records"];
     member["holdout_persons"] = member["holdout_records"];
@@ -81,7 +85,26 @@ TEST(PersonJobTest, WhatDoesNotGoWithTheUnitIsRefusedInWords) {
   EXPECT_NE(problem_of(job).find("unknown key"), std::string::npos);
   job = Json::parse(tests::federation_of_choices().job());
   job["privacy"]["unit"] = "person";
-  EXPECT_NE(problem_of(job).find("statistics of persons are not served yet"), std::string::npos) << problem_of(job);
+  EXPECT_NE(problem_of(job).find("/privacy/person"), std::string::npos) << problem_of(job);
+}
+
+/// Networks write no gradient out, so that nothing of a person is there to be clipped as one.
+TEST(PersonJobTest, TheContributionFollowsFromTheModel) {
+  Json job = of_persons({});
+  job["privacy"]["person"]["contribution"] = "mean_of_clipped";
+  EXPECT_NE(problem_of(job).find("/privacy/person/contribution: expected \"clipped_mean\" of a logistic model"),
+            std::string::npos)
+      << problem_of(job);
+  int networks = 0;
+  for (const auto& [name, federation] : tests::federations_of_every_algorithm()) {
+    Json of = of_persons(federation);
+    if (!of.contains("model") || of["model"]["kind"] != "network" || !problem_of(of).empty()) continue;
+    ++networks;
+    of["privacy"]["person"]["contribution"] = "clipped_mean";
+    EXPECT_NE(problem_of(of).find("expected \"mean_of_clipped\" of a network model"), std::string::npos)
+        << problem_of(of);
+  }
+  EXPECT_GE(networks, 1);
 }
 
 /// What cannot be made of persons is refused, whichever algorithm asks for it: nothing reads them record by record.

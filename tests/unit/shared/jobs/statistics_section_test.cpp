@@ -152,7 +152,7 @@ TEST(StatisticsSectionTest, NothingOfATrainingJobStandsBesideThem) {
   section_finds(said_of_section(neither), "/model: missing");
   Json person = statistics_job();
   person["privacy"]["unit"] = "person";
-  section_finds(said_of_section(person), "/privacy/unit: expected \"record\", got \"person\"");
+  section_finds(said_of_section(person), "/privacy/person: missing, expected an object");
 }
 
 TEST(StatisticsSectionTest, NoAlgorithmKindNamesThemAndPoliciesDo) {

@@ -190,6 +190,114 @@ TEST(PersonSumsTest, RowsOfABinThatAreNotCountedAreWorkedOnAndDropped) {
   EXPECT_EQ(sum, gradient_sum(of, block, {3, 6}, draw, point));
 }
 
+/// A dense network, and one that convolves and writes gradients out or not.
+std::vector<models::Network> person_networks() {
+  return {
+      models::Network::create({{1, 1, kPersonFeatures}, {models::DenseShape{4, models::Activation::Tanh}}, 3}).value(),
+      models::Network::create({{1, 1, kPersonFeatures}, {}, 3}).value(),
+      models::Network::create({{1, 1, kPersonFeatures}, {models::ConvolutionShape{2, 1}}, 3}).value()};
+}
+
+models::Records classed(models::Records block, RandomSource& random) {
+  for (double& target : block.targets) target = static_cast<double>(random.below(3));
+  return block;
+}
+
+struct NetworkSums {
+  std::vector<std::int64_t> gradients;
+  std::vector<std::int64_t> differences;
+};
+NetworkSums sums_of(RecordSums& sums, const models::Network& network, const RecordSums::Drawn& drawn, double length) {
+  RandomSource random(11);
+  Eigen::VectorXd here(network.dimension());
+  Eigen::VectorXd there(network.dimension());
+  for (double& number : here) number = length * (2.0 * random.unit() - 1.0);
+  for (double& number : there) number = length * (2.0 * random.unit() - 1.0);
+  NetworkSums out;
+  out.gradients.resize(static_cast<std::size_t>(network.dimension()));
+  out.differences.resize(out.gradients.size());
+  sums.gradients(here, person_lattice(), drawn, out.gradients);
+  sums.differences({here, there}, person_lattice(), drawn, out.differences);
+  return out;
+}
+
+TEST(PersonSumsTest, OfNetworksPersonsOfOneRecordGiveTheVeryIntegersOfRecords) {
+  RandomSource random(5);
+  for (const models::Network& network : person_networks()) {
+    const models::Records block = classed(persons(std::vector<std::int64_t>(70, 1), 4), random);
+    models::Records plain = block;
+    plain.starts.clear();
+    const PersonDraw draw(sha256("key"), 1);
+    const std::vector<std::int64_t> all = all_of(block);
+    const NetworkSums of_persons =
+        sums_of(*make_person_sums(models::Model(network)), network, {block, all, std::nullopt, &draw}, 1.0);
+    const NetworkSums of_records = sums_of(*make_record_sums(models::Model(network)), network, {plain, all}, 1.0);
+    EXPECT_EQ(of_persons.gradients, of_records.gradients);
+    EXPECT_EQ(of_persons.differences, of_records.differences);
+  }
+}
+
+/// A person's part is the mean of her clipped gradients, and what stands where she has no record does not matter.
+TEST(PersonSumsTest, OfNetworksAPersonAddsTheMeanOfHerClippedRecords) {
+  RandomSource random(6);
+  for (const models::Network& network : person_networks()) {
+    models::Records block = classed(persons({3, 1, 40}, 4), random);
+    const PersonDraw draw(sha256("key"), 16);
+    const std::vector<std::int64_t> two = {0, 1};
+    const auto sums = make_person_sums(models::Model(network));
+    const NetworkSums found = sums_of(*sums, network, {block, two, std::nullopt, &draw}, 3.0);
+    models::Records plain = block;
+    plain.starts.clear();
+    const auto records = make_record_sums(models::Model(network));
+    std::vector<double> expected(found.gradients.size());
+    for (const std::int64_t row : {0, 1, 2, 3}) {
+      const std::vector<std::int64_t> one = {row};
+      const NetworkSums own = sums_of(*records, network, {plain, one}, 3.0);
+      for (std::size_t j = 0; j < expected.size(); ++j)
+        expected[j] += static_cast<double>(own.gradients[j]) / (row == 3 ? 1.0 : 3.0);
+    }
+    for (std::size_t j = 0; j < expected.size(); ++j)
+      EXPECT_NEAR(static_cast<double>(found.gradients[j]), expected[j], 4.0);
+    for (Eigen::Index row = 4; row < 44; ++row)
+      block.features.col(row).setConstant(row % 2 == 0 ? std::numeric_limits<double>::quiet_NaN() : 1e300);
+    const NetworkSums again = sums_of(*sums, network, {block, two, std::nullopt, &draw}, 3.0);
+    EXPECT_EQ(again.gradients, found.gradients);
+    EXPECT_EQ(again.differences, found.differences);
+  }
+}
+
+TEST(PersonSumsTest, OfNetworksReplacingAPersonMovesASumByTwiceTheClipAtMost) {
+  RandomSource random(7);
+  double worst = 0.0;
+  for (const models::Network& network : person_networks()) {
+    for (int trial = 0; trial < 40; ++trial) {
+      const std::int64_t sizes[] = {0, 1, 2, 17, 100};
+      const std::int64_t others[] = {3, 1};
+      const models::Records rest = classed(persons({others[0], others[1]}, 8), random);
+      const auto with = [&](std::int64_t held) {
+        models::Records own = classed(persons({held}, random.below(1000)), random);
+        models::Records out{Eigen::MatrixXd(kPersonFeatures, 4 + held), Eigen::VectorXd(4 + held), {0, 3, 4, 4 + held}};
+        out.features << rest.features, 50.0 * own.features;
+        out.targets << rest.targets, own.targets;
+        if (held > 1 && trial % 5 == 0) out.features(0, 5) = std::numeric_limits<double>::infinity();
+        return out;
+      };
+      const models::Records one = with(sizes[random.below(5)]);
+      const models::Records other = with(sizes[random.below(5)]);
+      const PersonDraw draw(sha256(fmt::format("{}", trial)), 1 + static_cast<std::int64_t>(random.below(16)));
+      const std::vector<std::int64_t> all = {0, 1, 2};
+      const auto sums = make_person_sums(models::Model(network));
+      const NetworkSums a = sums_of(*sums, network, {one, all, std::nullopt, &draw}, 2.0);
+      const NetworkSums b = sums_of(*sums, network, {other, all, std::nullopt, &draw}, 2.0);
+      const double most = 2.0 * static_cast<double>(person_lattice().clip);
+      EXPECT_LE(distance(a.gradients, b.gradients), most);
+      EXPECT_LE(distance(a.differences, b.differences), most);
+      worst = std::max(worst, distance(a.gradients, b.gradients) / most);
+    }
+  }
+  EXPECT_GT(worst, 0.6);
+}
+
 TEST(PersonDrawTest, DrawsEveryRecordOfFewAndDifferentOnesOfMany) {
   const models::Records block = persons({3, 100, 16}, 2);
   const PersonDraw draw(sha256("key"), 16);

@@ -1,0 +1,137 @@
+#include <cmath>
+#include <gtest/gtest.h>
+#include <limits>
+#include <numeric>
+
+#include "shared/base/random_source.hpp"
+#include "shared/planning/plan.hpp"
+#include "silo/oracles/statistic.hpp"
+
+/// Feature maps of persons, of whom each adds the mean over her records.
+namespace undertone::silo {
+namespace {
+
+constexpr Eigen::Index kTotalledFeatures = 4;  // two numbers, then two indicators
+
+/// Persons with so many records each. @param hostile numbers of any kind, else what encoders write
+models::Records totalled_persons(const std::vector<std::int64_t>& records, RandomSource& random, bool hostile) {
+  const std::int64_t rows = std::accumulate(records.begin(), records.end(), std::int64_t{0});
+  models::Records out{Eigen::MatrixXd(kTotalledFeatures, rows), Eigen::VectorXd(rows), {0}};
+  const double any[] = {1.0,
+                        -1.0,
+                        0.0,
+                        1e300,
+                        -1e300,
+                        1e-300,
+                        std::numeric_limits<double>::quiet_NaN(),
+                        std::numeric_limits<double>::infinity()};
+  for (std::int64_t i = 0; i < rows; ++i) {
+    for (Eigen::Index j = 0; j < 2; ++j)
+      out.features(j, i) = hostile ? any[random.below(8)] : 2.0 * random.unit() - 1.0;
+    const std::uint64_t value = random.below(3);
+    for (Eigen::Index j = 2; j < 4; ++j)
+      out.features(j, i) = hostile ? any[random.below(8)] : (value == static_cast<std::uint64_t>(j) - 2 ? 1.0 : 0.0);
+    out.targets[i] = hostile ? any[random.below(8)] : (random.below(2) == 0 ? -1.0 : 1.0);
+  }
+  for (const std::int64_t own : records) out.starts.push_back(out.starts.back() + own);
+  return out;
+}
+
+std::vector<statistics::FeatureMap> maps_of_persons() {
+  const statistics::BinnedCells four{0, {-1.0, -0.3, 0.0, 0.4, 1.0}};
+  return {statistics::CountMap{statistics::IndicatorCells{2, 1}, 0},
+          statistics::CellsMap{{four}},
+          statistics::CellsMap{{statistics::IndicatorCells{2, 2}, statistics::SignCells{4}}},
+          statistics::SumMap{0},
+          statistics::MomentsMap{0, false},
+          statistics::MomentsMap{1, true},
+          statistics::FourMomentsMap{0},
+          statistics::VectorMomentsMap{{0, 1, 4}},
+          statistics::TreeMap{four}};
+}
+
+std::vector<std::int64_t> person_totals(const statistics::FeatureMap& map, const models::Records& block,
+                                        const PersonDraw& draw, std::int64_t units) {
+  std::vector<std::int64_t> drawn(static_cast<std::size_t>(block.count()));
+  std::iota(drawn.begin(), drawn.end(), std::int64_t{0});
+  return feature_totals(map, {units, 1.0 / static_cast<double>(units)}, {block, drawn, std::nullopt, &draw});
+}
+
+/// Spec person-unit, PU2: one record a person gives the very integers that records give.
+TEST(PersonTotalsTest, PersonsOfOneRecordGiveTheVeryIntegersOfRecords) {
+  RandomSource random(1);
+  for (const statistics::FeatureMap& map : maps_of_persons()) {
+    SCOPED_TRACE(statistics::name_of(map));
+    const models::Records block = totalled_persons(std::vector<std::int64_t>(50, 1), random, false);
+    models::Records plain = block;
+    plain.starts.clear();
+    std::vector<std::int64_t> all(50);
+    std::iota(all.begin(), all.end(), std::int64_t{0});
+    for (const std::int64_t units : {std::int64_t{1} << 20, std::int64_t{1} << 37}) {
+      const double step = 1.0 / static_cast<double>(units);
+      EXPECT_EQ(person_totals(map, block, PersonDraw(sha256("key"), 5), units),
+                feature_totals(map, {units, step}, {plain, all}));
+    }
+  }
+}
+
+TEST(PersonTotalsTest, APersonAddsTheSharesOfHerRecords) {
+  models::Records block{Eigen::MatrixXd::Zero(4, 4), Eigen::VectorXd::Zero(4), {0, 3, 4}};
+  block.features.row(0) << -1.0, 0.5, 0.9, 0.0;
+  const statistics::CellsMap halves{{statistics::BinnedCells{0, {-1.0, 0.0, 1.0}}}};
+  // One of her three records is in the first half; the other person has all of her one there.
+  EXPECT_EQ(person_totals(halves, block, PersonDraw(sha256("key"), 8), 3000), (std::vector<std::int64_t>{4000, 2000}));
+  EXPECT_EQ(person_totals(statistics::SumMap{0}, block, PersonDraw(sha256("key"), 8), 3000),
+            (std::vector<std::int64_t>{400}));
+}
+
+/// Spec person-unit, PU9 and PU3: one person is replaced by any other, with no, one or a hundred records and any
+/// numbers in them. Totals move by no more than what the noise is calibrated to.
+TEST(PersonTotalsTest, ReplacingAPersonMovesTotalsByNoMoreThanTwoRecordsAreApart) {
+  RandomSource random(2);
+  for (const statistics::FeatureMap& map : maps_of_persons()) {
+    SCOPED_TRACE(statistics::name_of(map));
+    const statistics::PairwiseBound bound = statistics::pairwise_bound(map);
+    const auto dimension = static_cast<double>(statistics::dimension(map));
+    const auto units = static_cast<double>(std::int64_t{1} << 20);
+    double worst = 0.0;
+    for (int trial = 0; trial < 300; ++trial) {
+      const std::int64_t sizes[] = {0, 1, 2, 17, 100};
+      const models::Records one = totalled_persons({sizes[random.below(5)]}, random, trial % 2 == 0);
+      const models::Records other = totalled_persons({sizes[random.below(5)]}, random, trial % 3 == 0);
+      const PersonDraw draw(sha256(fmt::format("{}", trial)), 1 + static_cast<std::int64_t>(random.below(16)));
+      const std::vector<std::int64_t> with = person_totals(map, one, draw, std::int64_t{1} << 20);
+      const std::vector<std::int64_t> without = person_totals(map, other, draw, std::int64_t{1} << 20);
+      double l1 = 0.0;
+      double l2 = 0.0;
+      for (std::size_t j = 0; j < with.size(); ++j) {
+        const auto apart = static_cast<double>(with[j] - without[j]);
+        l1 += std::abs(apart);
+        l2 += apart * apart;
+      }
+      EXPECT_LE(std::sqrt(l2), std::ceil(bound.l2 * units + std::sqrt(dimension)) + 1.0);
+      // A map of which Laplace noise hides nothing has no bound in l1 that is worth knowing.
+      if (bound.l1 > 0.0) {
+        EXPECT_LE(l1, std::ceil(bound.l1 * units) + dimension + 1.0);
+      }
+      worst = std::max(worst, std::sqrt(l2) / (bound.l2 * units));
+    }
+    EXPECT_GT(worst, 0.5);
+  }
+}
+
+/// Spec person-unit 4 and PU7: which rows are worked on does not tell how many are hers.
+TEST(PersonTotalsTest, WhatAnotherPersonHasChangesNothing) {
+  RandomSource random(3);
+  const models::Records block = totalled_persons({3, 1, 40}, random, false);
+  models::Records hostile = block;
+  for (Eigen::Index row = 4; row < 44; ++row) hostile.features.col(row).setConstant(kTotalledFeatures);
+  const std::vector<std::int64_t> two = {0, 1};
+  const PersonDraw draw(sha256("key"), 16);
+  for (const statistics::FeatureMap& map : maps_of_persons())
+    EXPECT_EQ(feature_totals(map, {1 << 20, 0x1p-20}, {block, two, std::nullopt, &draw}),
+              feature_totals(map, {1 << 20, 0x1p-20}, {hostile, two, std::nullopt, &draw}));
+}
+
+}  // namespace
+}  // namespace undertone::silo
