@@ -67,13 +67,14 @@ Status report(const Deployment& deployment, const std::filesystem::path& job_fil
     all_public = all_public && member.facts.holdout_public;
     epsilon = std::max(epsilon, member.facts.epsilon().value());
   }
-  fmt::print("\nOn {} held-out records of {} silos, {} restarts on the way, in the scale of the result:\n", holdout,
+  const std::string_view unit = releases::to_string(deployment.job().unit);
+  fmt::print("\nOn {} held-out {}s of {} silos, {} restarts on the way, in the scale of the result:\n", holdout, unit,
              deployment.job().cohort.size(), restarts);
   const std::vector<std::string_view> names = deployment.job().model->metric_names();
   for (std::size_t m = 0; m < names.size() && m < plain.values.size(); ++m) {
     if (!last.contains(names[m])) continue;
-    fmt::print("  {:<16} {:.4g} with privacy (epsilon {:.3g} at most for a record), {:.4g} without noise and clip\n",
-               names[m], last.at(std::string(names[m])).get<double>(), epsilon, plain.values[m]);
+    fmt::print("  {:<16} {:.4g} with privacy (epsilon {:.3g} at most for a {}), {:.4g} without noise and clip\n",
+               names[m], last.at(std::string(names[m])).get<double>(), epsilon, unit, plain.values[m]);
   }
   if (last.contains("majority_class_accuracy"))
     fmt::print("  {:<16} {:.4g}\n", "majority class", last.at("majority_class_accuracy").get<double>());

@@ -136,13 +136,11 @@ Json silo_config(const jobs::Job& job, const Json& job_document, const jobs::Coh
                 {"csv", "data/" + name + ".csv"},
                 {"schema", job_document.at("data")},
                 {"holdout_fraction", split.holdout_fraction},
-                {"holdout_seed", split.seed},
                 {"holdout_public", member.facts.holdout_public}}},
               {"policy",
                {{"models", job.model ? nlohmann::json{std::string(job.model->name())} : nlohmann::json::array()},
                 {"algorithms", {std::string(job.algorithm->name())}},
-                {"units", {"record"}},
-                {"records_min", 20},
+                {"units", {std::string(releases::to_string(job.unit))}},
                 {"epsilon_max", 4},
                 {"delta_max", 1e-3},
                 {"epsilon_total", 8},
@@ -152,6 +150,13 @@ Json silo_config(const jobs::Job& job, const Json& job_document, const jobs::Coh
                {{"path", name + "/ledger.sqlite"}, {"head", "heads/" + name + ".json"}, {"key", name + "/ledger.key"}}},
               {"desk", name + "/desk.sqlite"},
               {"statements", name + "/statements"}};
+  if (job.unit == releases::Unit::Person) {
+    out["dataset"]["person"] = {{"column", job.simulation->person_column}};
+    out["policy"]["persons_min"] = 10;
+  } else {
+    out["dataset"]["holdout_seed"] = split.seed;
+    out["policy"]["records_min"] = 20;
+  }
   if (member.facts.public_records > 0) out["dataset"]["public"] = {{"file", "data/" + name + "-public.csv"}};
   if (job.projection) out["policy"]["projections"] = true;
   const bool secret_parts = job.parts != releases::Slice::Assignment::Permutation;

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <thread>
 #include <utility>
 
 #include "shared/jobs/planner.hpp"
 #include "shared/jobs/round_spec.hpp"
 #include "shared/mechanisms/binomial_sum/binomial_report.hpp"
+#include "silo/oracles/person_sums.hpp"
 #include "silo/oracles/sum_oracle.hpp"
 #include "silo/oracles/test_randomness.hpp"
 
@@ -40,6 +42,21 @@ silo::RecordPlaces places_of(const DirectCohort::Setup& setup, const DirectCohor
                                      : silo::RecordPlaces::permuted(randomness.permutation(name, records));
 }
 
+/// Whether the members' units are persons.
+bool of_persons(const std::vector<DirectCohort::Member>& members) {
+  return std::any_of(members.begin(), members.end(),
+                     [](const DirectCohort::Member& member) { return member.dataset->training.of_persons(); });
+}
+
+/// Which of a person's records a round looks at: as secret as everything here, which is not at all.
+std::optional<silo::PersonDraw> person_draw(const DirectCohort::Setup& setup, const SiloId& silo,
+                                            const releases::RecordSet& records, RoundIndex round) {
+  if (!records.persons) return std::nullopt;
+  const Digest key = sha256(fmt::format("undertone simulated person draw {} {} {} {} {}", setup.seed, setup.run.hex(),
+                                        silo.name(), releases::block_name(records.block), round.value));
+  return silo::PersonDraw(key, records.persons->records_max);
+}
+
 bool fits(const DirectCohort::Member& member) {
   return std::all_of(member.releases.begin(), member.releases.end(), [&](const planning::Plan::Segment& segment) {
     return segment.release.block_records == member.dataset->of(segment.release.ask.records.block).count();
@@ -63,14 +80,13 @@ Result<DirectCohort> DirectCohort::create(const Setup& setup, std::vector<Member
   }
   cohort.members_ = std::move(members);
   cohort.passes_.assign(cohort.members_.size(), 0);
+  const auto sums_of = of_persons(cohort.members_) ? silo::make_person_sums : silo::make_record_sums;
   for (std::size_t thread = 0; thread < setup.threads; ++thread)
-    cohort.scratch_.push_back({setup.model ? silo::make_record_sums(*setup.model) : nullptr, {}});
+    cohort.scratch_.push_back({setup.model ? sums_of(*setup.model) : nullptr, {}});
   return cohort;
 }
 
 Result<PlannedCohort> plan_cohort(const jobs::Job& job, const std::vector<SimulatedSilo>& silos) {
-  if (job.unit == releases::Unit::Person)
-    return Error{ErrorCode::InvalidArgument, "simulations deal records: a job of persons runs over silos alone"};
   PlannedCohort out;
   std::map<jobs::PlannedFacts, planning::Plan> planned;
   for (const SimulatedSilo& silo : silos) {
@@ -127,7 +143,8 @@ std::vector<std::int64_t> DirectCohort::answer(const queries::Query& query, std:
     return silo::local_run(controlled_start(query, member), release, one.dataset->training, setup_.wire, *scratch.sums,
                            *stream);
   }
-  const silo::OracleData data{*one.dataset, places_[member]};
+  const std::optional<silo::PersonDraw> draw = person_draw(setup_, one.id, release.ask.records, query.round);
+  const silo::OracleData data{*one.dataset, places_[member], draw ? &*draw : nullptr};
   if (std::holds_alternative<mechanisms::BinomialSum>(release.mechanism))
     return silo::draw_and_count(query, release, data, *scratch.sums, scratch.coins, *stream);
   return queries::values_of(silo::draw_and_sum(query, release, data, scratch.sums.get(), setup_.wire, *stream));

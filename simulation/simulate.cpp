@@ -238,8 +238,14 @@ Result<algorithms::MetricsRow> simulate_without_privacy(const std::filesystem::p
   plain.direct = true;
   // Of a label that is a number a step of 1 / beta at most: its loss grows without bound.
   double step = 0.5;
+  nlohmann::json privacy = {{"mode", "isrl"}, {"unit", "record"}, {"noise", "test"}, {"clip_norm", 100}};
   if (const Result<std::string> bytes = read_file(job, kJobBytesMax)) {
     const Result<jobs::Job> parsed = jobs::parse_job(*bytes, job.string());
+    if (parsed && parsed->person) {
+      privacy["unit"] = "person";
+      privacy["person"] = {{"contribution", std::string(releases::to_string(parsed->person->form))},
+                           {"records_max", parsed->person->records_max}};
+    }
     if (parsed && parsed->model && !parsed->model->classifies()) {
       const double norm = jobs::record_norm(*parsed->model, parsed->schema);
       if (const auto smoothness = parsed->model->constants(norm).smoothness) step = std::min(step, 1.0 / *smoothness);
@@ -250,8 +256,7 @@ Result<algorithms::MetricsRow> simulate_without_privacy(const std::filesystem::p
       fmt::format(R"(/algorithm={{"kind":"noisy_minibatch_sgd","rounds":1500,"step_size":{},"averaging":"last",)"
                   R"("draw_fraction":1}})",
                   step),
-      R"(/regulariser={"kind":"l2","strength":0.001})",
-      R"(/privacy={"mode":"isrl","unit":"record","noise":"test","clip_norm":100})", "/evaluation/every=0",
+      R"(/regulariser={"kind":"l2","strength":0.001})", "/privacy=" + privacy.dump(), "/evaluation/every=0",
       "/wire/replies=i64"};
   UNDERTONE_TRY(const algorithms::Outcome outcome, simulate(plain, std::nullopt, nullptr));
   return outcome.metrics.back();

@@ -88,6 +88,64 @@ TEST_F(SimulatedPersonsTest, PersonsAreDealtWholeAndToOneSiloEach) {
   EXPECT_EQ(static_cast<std::ptrdiff_t>(rows), std::count(file.begin(), file.end(), '\n') - 1);
 }
 
+/// A statistic of persons is the mean over them of the mean over each one's records: by hand, from the file.
+TEST_F(SimulatedPersonsTest, StatisticsAreOfPersonsEachByTheMeanOverHerRecords) {
+  Json asked = job();
+  for (const char* key : {"model", "domain", "regulariser", "algorithm", "evaluation", "wire"}) asked.erase(key);
+  asked["privacy"] =
+      Json::parse(R"({"mode":"isrl","unit":"person","noise":"test","person":{"records_max":64},"silos_per_person":1})");
+  asked["statistics"] = Json::parse(R"({"noise":"laplace","sampling_intervals":true,"questions":[
+      {"kind":"mean","column":"marker"},{"kind":"variance","column":"marker"},
+      {"kind":"count","column":"back","value":"yes"},
+      {"kind":"histogram","column":"marker","edges":[-1,0,1]},
+      {"kind":"quantiles","column":"marker","edges":[-1,-0.5,0,0.5,1],"probabilities":[0.5]}]})");
+  for (Json& member : asked["cohort"]) {
+    member["epsilon"] = 25;  // so that an answer is nearly what it is of
+    member["persons"] = 20;
+    member["holdout_persons"] = 0;
+    member["holdout_public"] = true;
+  }
+  asked["simulation"]["holdout_fraction"] = 0;
+  // Persons of the file, each by her marker and the share of her visits that end so.
+  std::map<std::string, std::vector<std::pair<double, bool>>> visits;
+  std::ifstream file(folder_.path() / "visits.csv");
+  std::string line;
+  std::getline(file, line);
+  while (std::getline(file, line)) {
+    const std::size_t first = line.find(',');
+    const std::size_t second = line.find(',', first + 1);
+    visits[line.substr(0, first)].emplace_back(std::stod(line.substr(first + 1, second - first - 1)),
+                                               line.substr(second + 1) == "yes");
+  }
+  double marker = 0.0;
+  double yes = 0.0;
+  double positive = 0.0;
+  for (const auto& [person, own] : visits) {
+    marker += own.front().first;
+    for (const auto& [level, back] : own) yes += (back ? 1.0 : 0.0) / static_cast<double>(own.size());
+    positive += own.front().first > 0.0 ? 1.0 : 0.0;
+  }
+  const std::filesystem::path out = folder_.path() / "out";
+  const Result<algorithms::Outcome> outcome = simulate(options(asked), out, {});
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  ASSERT_EQ(outcome->statistics.size(), 5U);
+  EXPECT_NEAR(outcome->statistics[0].value, marker / 60.0, 0.08);
+  EXPECT_NEAR(outcome->statistics[2].value, yes, 2.0);
+  EXPECT_GT(std::abs(outcome->statistics[2].value - std::nearbyint(outcome->statistics[2].value)), 1e-6);
+  EXPECT_EQ(outcome->statistics[3].records, 60);
+  const Json result = Json::parse(read_file(out / "result.json", 1U << 22U).value());
+  const auto estimate = [&](std::size_t question, std::size_t number) {
+    return result.at("statistics").at(question).at("estimates").at(number);
+  };
+  EXPECT_EQ(result.at("statistics").at(2).at("unit"), "person");
+  EXPECT_EQ(estimate(2, 0).at("method"), "score");
+  EXPECT_NE(estimate(2, 0).at("note").get<std::string>().find("of persons"), std::string::npos);
+  EXPECT_NEAR(estimate(3, 1).at("value").get<double>(), positive, 3.0);
+  EXPECT_LT(estimate(2, 0).at("population_interval").at(0).get<double>(), yes);
+  EXPECT_GT(estimate(2, 0).at("population_interval").at(1).get<double>(), yes);
+  EXPECT_TRUE(std::abs(estimate(4, 0).at("value").get<double>()) <= 0.5);
+}
+
 /// Secret parts, bins and draws are of persons.
 TEST_F(SimulatedPersonsTest, PartsBinsAndDrawsAreOfPersons) {
   for (const char* algorithm :
@@ -114,7 +172,18 @@ TEST_F(SimulatedPersonsTest, WhatDealsRecordsRefusesPersonsInWords) {
   changed = job();
   changed["simulation"]["person_column"] = "nobody";
   EXPECT_FALSE(simulate(options(changed), std::nullopt, {}));
-  EXPECT_NE(simulate(options(job(), true), std::nullopt, {}).error().message.find("persons"), std::string::npos);
+}
+
+/// Without messages and ledgers, as sweeps and baselines are: of few records a person all are read, so that no draw
+/// makes a difference.
+TEST_F(SimulatedPersonsTest, DirectSimulationsAreOfPersonsToo) {
+  Json changed = job();
+  changed["privacy"]["person"]["records_max"] = 16;
+  const Result<algorithms::Outcome> direct = simulate(options(changed, true), std::nullopt, {});
+  ASSERT_TRUE(direct) << direct.error().message;
+  EXPECT_EQ(direct->metrics.size(), 2U);
+  EXPECT_TRUE(direct->vectors.at("weights").allFinite());
+  EXPECT_TRUE(simulate_without_privacy(options(changed).job));
 }
 
 }  // namespace
