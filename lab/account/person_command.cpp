@@ -123,7 +123,11 @@ RunReleases reserved_run(const Text& text, verifier::Format format) {
 
 Result<std::vector<RunReleases>> runs_of(const std::filesystem::path& ledger, const std::string& prefix) {
   UNDERTONE_TRY(store::Database database, store::Database::open_to_read(ledger));
-  UNDERTONE_TRY(store::Statement entries, database.prepare("SELECT body FROM entries ORDER BY sequence"));
+  Result<store::Statement> prepared = database.prepare("SELECT body FROM entries ORDER BY sequence");
+  if (!prepared)
+    return Error{ErrorCode::Malformed,
+                 fmt::format("{}: this is no ledger: {}", ledger.string(), prepared.error().message)};
+  store::Statement& entries = *prepared;
   std::vector<RunReleases> out;
   verifier::Format format = verifier::Format::Two;
   while (true) {
