@@ -951,7 +951,8 @@ TEST(PrivacyStatementTest, SaysByWhatASelectionAndAStatisticArePrivate) {
   EXPECT_NE(statistic.json.find("\"delta\": 0.0"), std::string::npos);
   // Of somebody with several records, their epsilons add up.
   const releases::SiloFacts& facts = counting.parsed.cohort.front().facts;
-  for (const nlohmann::json& group : nlohmann::json::parse(statistic.json).at("persons")) {
+  const nlohmann::json said = nlohmann::json::parse(statistic.json);
+  for (const nlohmann::json& group : said.at("persons")) {
     const double all = group.at("records").get<double>() * facts.epsilon().value();
     EXPECT_EQ(group.at("epsilon").is_null(), all > 30.0) << group;
     if (all <= 30.0) {
