@@ -115,6 +115,7 @@ int run_verify(const VerifyArguments& arguments) {
                                   {"problems", findings.problems},
                                   {"dataset", findings.dataset},
                                   {"noise", findings.noise},
+                                  {"unit", findings.unit},
                                   {"public_key", findings.public_key},
                                   {"ledger", findings.ledger},
                                   {"entries", findings.entries},
@@ -135,8 +136,9 @@ int run_verify(const VerifyArguments& arguments) {
     fmt::print("{}\n", out.dump(2));
   } else {
     for (const std::string& problem : findings.problems) fmt::print("{}: {}\n", arguments.ledger, problem);
-    fmt::print("data set \"{}\": {} entries, {} noise, epsilon {:.6f} and delta {:.3g} reserved: {}\n",
+    fmt::print("data set \"{}\": {} entries, {} noise, epsilon {:.6f} and delta {:.3g} reserved{}: {}\n",
                findings.dataset, findings.entries, findings.noise, findings.epsilon, findings.delta,
+               findings.unit.empty() ? "" : fmt::format(" for each {}", findings.unit),
                findings.problems.empty() ? "sound" : "REFUSED");
     for (const verifier::RunFindings& run : findings.runs) {
       fmt::print("  run {} {}: epsilon {:.6f}, delta {:.3g} reserved, odometer {:.6f} for {} releases\n",

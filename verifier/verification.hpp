@@ -34,6 +34,8 @@ struct LedgerFindings {
   std::string dataset;
   /// "secure" or "test"; empty without a readable opening entry.
   std::string noise;
+  /// "record" or "person": whom each charge protects; empty without a readable opening entry.
+  std::string unit;
   /// 64 lower-case hexadecimal digits; empty without a readable opening entry.
   std::string public_key;
   /// By which a ledger is known elsewhere: the hash of entry 1 as stored, 64 lower-case hexadecimal digits. Empty if

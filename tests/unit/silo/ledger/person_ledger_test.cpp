@@ -21,7 +21,9 @@ TEST_F(PersonLedgerTest, ItsFirstEntrySaysTheUnitAndTheVerifierReadsIt) {
     EXPECT_EQ(ledger.dataset().unit, releases::Unit::Person);
   }
   close();
-  EXPECT_TRUE(verify().problems.empty());
+  const verifier::LedgerFindings findings = verify();
+  EXPECT_TRUE(findings.problems.empty());
+  EXPECT_EQ(findings.unit, "person");
   EXPECT_EQ(open().value().dataset().unit, releases::Unit::Person);
 }
 
