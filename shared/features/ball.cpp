@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fmt/ranges.h>
 #include <numbers>
+
+#include "shared/base/exact_text.hpp"
 
 namespace undertone::statistics {
 
@@ -53,6 +56,11 @@ void in_ball(const BallMap& map, const EncodedRecord& record, Eigen::Ref<Eigen::
     out[place++] = out[j] * out[j] / std::numbers::sqrt2;
     for (Eigen::Index k = j + 1; k < p; ++k) out[place++] = out[j] * out[k];
   }
+}
+
+std::string canonical_text(const BallMap& map) {
+  return fmt::format("{}:{}:{}:{}:{}", fmt::join(map.coordinates, ","), exact_text(map.radius),
+                     map.sign ? fmt::format("{}", *map.sign) : "", map.constant, static_cast<int>(map.besides));
 }
 
 }  // namespace undertone::statistics

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "shared/features/cells.hpp"
@@ -45,5 +46,8 @@ inline constexpr std::size_t kBallProductsMax = 256;  // of phi, where its produ
 [[nodiscard]] Eigen::Index dimension(const BallMap& map) noexcept;
 /// @param out [dimension], overwritten
 void in_ball(const BallMap& map, const EncodedRecord& record, Eigen::Ref<Eigen::VectorXd> out);
+
+/// Every number of it, to the last bit. Digests of plans are of it, so it never changes.
+[[nodiscard]] std::string canonical_text(const BallMap& map);
 
 }  // namespace undertone::statistics

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "shared/base/exact_text.hpp"
 #include "shared/base/overloaded.hpp"
 
 namespace undertone::statistics {
@@ -83,6 +84,19 @@ Status check_cells(const Cells& cells, std::size_t width) {
 double clamped(const EncodedRecord& record, std::size_t coordinate) {
   const double value = record[coordinate];
   return std::isfinite(value) ? std::clamp(value, -1.0, 1.0) : 0.0;
+}
+
+std::string canonical_text(const Cells& cells) {
+  return std::visit(
+      Overloaded{[](const IndicatorCells& own) { return fmt::format("indicators/{}/{}", own.first, own.count); },
+                 [](const SignCells& own) { return fmt::format("sign/{}", own.coordinate); },
+                 [](const ClassCells& own) { return fmt::format("class/{}/{}", own.coordinate, own.count); },
+                 [](const BinnedCells& own) {
+                   std::string out = fmt::format("bins/{}", own.coordinate);
+                   for (const double edge : own.edges) out += "/" + exact_text(edge);
+                   return out;
+                 }},
+      cells);
 }
 
 }  // namespace undertone::statistics

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
@@ -58,5 +59,8 @@ inline constexpr std::size_t kCellsMax = std::size_t{1} << 20U;
 
 /// The coordinate clamped to [-1, 1], 0 where it is not finite.
 [[nodiscard]] double clamped(const EncodedRecord& record, std::size_t coordinate);
+
+/// Every number of it, to the last bit. Digests of plans are of it, so it never changes.
+[[nodiscard]] std::string canonical_text(const Cells& cells);
 
 }  // namespace undertone::statistics

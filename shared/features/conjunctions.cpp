@@ -141,4 +141,10 @@ std::size_t differing_conjunctions(const ConjunctionsMap& map) {
   return std::min(out, conjunction_count(map.literals.size(), map.degree));
 }
 
+std::string canonical_text(const ConjunctionsMap& map) {
+  std::string out = fmt::format("{}", map.degree);
+  for (const Literal& literal : map.literals) out += fmt::format(":{}={}", canonical_text(literal.cells), literal.cell);
+  return out;
+}
+
 }  // namespace undertone::statistics

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "shared/features/cells.hpp"
@@ -47,5 +48,8 @@ void add_conjunctions(const ConjunctionsMap& map, std::int64_t units, const Enco
 /// records A and B with i and j of the first kind, s = max(0, i + j - alone) in common, differ in
 /// f(several + i) + f(several + j) - 2 f(s) conjunctions, f(b) = C(b, 1) + .. + C(b, t): the largest over i and j.
 [[nodiscard]] std::size_t differing_conjunctions(const ConjunctionsMap& map);
+
+/// Every number of it, to the last bit. Digests of plans are of it, so it never changes.
+[[nodiscard]] std::string canonical_text(const ConjunctionsMap& map);
 
 }  // namespace undertone::statistics

@@ -1,6 +1,7 @@
 #include "shared/features/cosines.hpp"
 
 #include <algorithm>
+#include <fmt/ranges.h>
 
 namespace undertone::statistics {
 namespace {
@@ -66,6 +67,10 @@ double cosine_at(const CosinesMap& map, const EncodedRecord& record, std::size_t
     left /= map.terms;
   }
   return product;
+}
+
+std::string canonical_text(const CosinesMap& map) {
+  return fmt::format("{}:{}", fmt::join(map.coordinates, ","), map.terms);
 }
 
 }  // namespace undertone::statistics

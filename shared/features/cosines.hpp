@@ -2,6 +2,7 @@
 
 #include <Eigen/Core>
 #include <cstddef>
+#include <string>
 #include <vector>
 
 #include "shared/features/cells.hpp"
@@ -25,5 +26,8 @@ inline constexpr std::size_t kCosineCoordinatesMax = 8;
 void cosines(const CosinesMap& map, const EncodedRecord& record, Eigen::Ref<Eigen::VectorXd> out);
 /// One of them. @param place below cosine_count
 [[nodiscard]] double cosine_at(const CosinesMap& map, const EncodedRecord& record, std::size_t place);
+
+/// Every number of it, to the last bit. Digests of plans are of it, so it never changes.
+[[nodiscard]] std::string canonical_text(const CosinesMap& map);
 
 }  // namespace undertone::statistics

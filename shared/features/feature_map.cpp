@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fmt/ranges.h>
 #include <numbers>
 #include <string>
 
@@ -286,6 +287,27 @@ IntegerPairwiseBound integer_bound(const FeatureMap& map, std::int64_t units) {
   const double rounding = 1e-14 * scale * moved;
   return {static_cast<std::int64_t>(std::ceil(up(bound.l1 * scale) + moved + rounding)) + 1,
           up(up(bound.l2 * scale) + up(std::sqrt(moved)) + rounding)};
+}
+
+std::string canonical_text(const FeatureMap& map) {
+  const std::string numbers = std::visit(
+      Overloaded{[](const CountMap& own) { return fmt::format("{}:{}", canonical_text(own.cells), own.cell); },
+                 [](const CellsMap& own) {
+                   std::string out;
+                   for (const Cells& axis : own.axes) out += (out.empty() ? "" : ":") + canonical_text(axis);
+                   return out;
+                 },
+                 [](const SumMap& own) { return fmt::format("{}", own.coordinate); },
+                 [](const MomentsMap& own) { return fmt::format("{}:{}", own.coordinate, own.laplace); },
+                 [](const FourMomentsMap& own) { return fmt::format("{}", own.coordinate); },
+                 [](const GroupMomentsMap& own) {
+                   return fmt::format("{}:{}:{}", canonical_text(own.cells), own.coordinate, own.squares);
+                 },
+                 [](const VectorMomentsMap& own) { return fmt::format("{}", fmt::join(own.coordinates, ",")); },
+                 [](const TreeMap& own) { return canonical_text(Cells(own.leaves)); },
+                 [](const auto& own) { return canonical_text(own); }},
+      map);
+  return fmt::format("{}:{}", name_of(map), numbers);
 }
 
 }  // namespace undertone::statistics

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
@@ -101,5 +102,8 @@ struct IntegerPairwiseBound {
   double l2 = 0.0;  // rounded up
 };
 [[nodiscard]] IntegerPairwiseBound integer_bound(const FeatureMap& map, std::int64_t units);
+
+/// Its kind and every number of it, to the last bit: each map says its own. Digests of plans are of it.
+[[nodiscard]] std::string canonical_text(const FeatureMap& map);
 
 }  // namespace undertone::statistics

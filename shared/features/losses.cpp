@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fmt/ranges.h>
+
+#include "shared/base/exact_text.hpp"
 
 namespace undertone::statistics {
 
@@ -88,6 +91,11 @@ double loss_at(const LossesMap& map, const EncodedRecord& record, std::size_t pl
   if (map.intercept) score += next();
   const double value = value_of(map.loss, score, clamped(record, map.label)) / largest_of(map.loss, map.reach());
   return std::clamp(value, 0.0, 1.0);  // the score's rounding may leave it by some units
+}
+
+std::string canonical_text(const LossesMap& map) {
+  return fmt::format("{}:{}:{}:{}:{}:{}", to_string(map.loss), fmt::join(map.coordinates, ","), map.label,
+                     map.intercept, exact_text(map.half_width), map.degree);
 }
 
 }  // namespace undertone::statistics

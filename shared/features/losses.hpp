@@ -3,6 +3,7 @@
 #include <Eigen/Core>
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -51,5 +52,8 @@ inline constexpr std::size_t kPolynomialDegreeMax = 256;
 [[nodiscard]] Eigen::VectorXd grid_point(const LossesMap& map, std::size_t place);
 /// The scaled loss of one record there: in [0, 1].
 [[nodiscard]] double loss_at(const LossesMap& map, const EncodedRecord& record, std::size_t place);
+
+/// Every number of it, to the last bit. Digests of plans are of it, so it never changes.
+[[nodiscard]] std::string canonical_text(const LossesMap& map);
 
 }  // namespace undertone::statistics

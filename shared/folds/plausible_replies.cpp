@@ -8,6 +8,7 @@
 
 #include "shared/base/overloaded.hpp"
 #include "shared/mechanisms/laplace_sum/laplace_sum.hpp"
+#include "shared/releases/canonical_ask.hpp"
 
 namespace undertone::folds {
 namespace {
@@ -27,26 +28,16 @@ auto key_of(const releases::Ask& ask) {
                                : slice->cut == Cut::HalfThenEqual ? std::min<std::uint64_t>(slice->index, 1)
                                                                   : slice->index;
   const releases::LocalSteps* local = ask.local();
-  const auto [low, high] = std::visit(
-      Overloaded{[](const releases::L2Bound& l2) { return std::pair(0.0, l2.clip.value()); },
-                 [](const releases::MaxBound& max) { return std::pair(0.0, max.bound.value()); },
-                 [](const releases::DualBound& dual) { return std::pair(dual.exponent(), dual.clip().value()); },
-                 [](const releases::RangeBound& range) { return std::pair(range.low, range.high); },
-                 // What such a map adds up to, its shape says: the bound is the map's own.
-                 [](const releases::PairBound& pair) {
-                   return std::pair(0.0, pair.norm == releases::PairBound::Norm::L1 ? 1.0 : 2.0);
-                 }},
-      ask.bound);
   // Of statistics, as far as their replies' sizes can differ for it; a feature map by its kind, dimension and share.
   std::vector<std::size_t> read;
   if (const auto* statistic = std::get_if<releases::StatisticMap>(&ask.map)) read = statistic->coordinates;
   if (const auto* features = std::get_if<releases::FeaturesMap>(&ask.map)) read = {features->features.index()};
   return std::tuple(
-      ask.kind(), ask.records.block, ask.records.draw_fraction, ask.dimension, high, slice.has_value(),
-      slice ? slice->cut : Cut::Equal, slice ? slice->of : 0, slice ? slice->span : 0, unlike, ask.smoothness(),
-      local != nullptr ? local->steps : 0, local != nullptr ? local->step_size : 0.0,
+      ask.kind(), ask.records.block, ask.records.draw_fraction, ask.dimension, releases::canonical_text(ask.bound),
+      slice.has_value(), slice ? slice->cut : Cut::Equal, slice ? slice->of : 0, slice ? slice->span : 0, unlike,
+      ask.smoothness(), local != nullptr ? local->steps : 0, local != nullptr ? local->step_size : 0.0,
       local != nullptr ? local->records : 0, local != nullptr ? local->proximal : 0.0, ask.records.with_replacement,
-      ask.bound.index(), low, ask.selects() ? ask.candidate_count() : 0, std::move(read), ask.map.index(), ask.share,
+      ask.selects() ? ask.candidate_count() : 0, std::move(read), ask.map.index(), ask.share,
       ask.reports() != nullptr ? static_cast<int>(ask.reports()->randomiser) : 0, ask.noise_norm().value_or(0.0));
 }
 

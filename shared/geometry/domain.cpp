@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "shared/base/exact_text.hpp"
 #include "shared/base/overloaded.hpp"
 #include "shared/geometry/last_where.hpp"
 #include "shared/geometry/parameter.hpp"
@@ -184,6 +185,21 @@ std::string_view Domain::name() const {
                                [](const MixedBall&) { return std::string_view("the mixed ball"); },
                                [](const NuclearBall&) { return std::string_view("the nuclear ball"); }},
                     set_);
+}
+
+std::string canonical_text(const Domain& domain) {
+  const std::string numbers = std::visit(
+      Overloaded{
+          [](const WholeSpace& /*set*/) { return std::string(); },
+          [](const Box& box) { return fmt::format("{}/{}", exact_text(box.lower), exact_text(box.upper)); },
+          [](const Simplex& simplex) { return exact_text(simplex.scale); },
+          [](const GroupBall& ball) { return fmt::format("{}/{}", exact_text(ball.radius), ball.group_size); },
+          [](const MixedBall& ball) { return fmt::format("{}/{}", exact_text(ball.radius), exact_text(ball.share)); },
+          [](const NuclearBall& ball) { return fmt::format("{}/{}", exact_text(ball.radius), ball.rows); },
+          [](const L2Ball& ball) { return exact_text(ball.radius()); },
+          [](const L1Ball& ball) { return exact_text(ball.radius); }},
+      domain.set());
+  return fmt::format("{}:{}", domain.set().index(), numbers);
 }
 
 }  // namespace undertone::geometry

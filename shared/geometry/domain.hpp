@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 #include <variant>
 
@@ -87,5 +88,8 @@ class Domain {
   explicit Domain(const Set& set) : set_(set) {}
   Set set_;
 };
+
+/// The set's kind and every number of it, to the last bit. Digests of plans are of it, so it never changes.
+[[nodiscard]] std::string canonical_text(const Domain& domain);
 
 }  // namespace undertone::geometry

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "shared/base/exact_text.hpp"
 #include "shared/base/overloaded.hpp"
 #include "shared/mechanisms/binomial_sum/binomial_report.hpp"
 
@@ -119,6 +120,27 @@ Mechanism with_step_scaled(Mechanism mechanism, double factor) {
                         [](Unplanned& /*nothing*/) { UNDERTONE_CHECK(false); }},
              mechanism);
   return mechanism;
+}
+
+std::string canonical_text(const Mechanism& mechanism) {
+  return std::visit(
+      Overloaded{[](const Unplanned& /*nothing*/) -> std::string { UNDERTONE_CHECK(false); },
+                 [](const ExactPublicSum& exact) {
+                   return fmt::format("exact:{}:{}", exact.lattice.clip, exact_text(exact.lattice.step));
+                 },
+                 [](const BinomialSum& binomial) {
+                   const BinomialParameters& parameters = binomial.parameters;
+                   return fmt::format("binomial:{}:{}:{}:{}:{}/{}", binomial.lattice.clip,
+                                      exact_text(binomial.lattice.step), parameters.grid(), parameters.coins(),
+                                      parameters.heads().numerator, parameters.heads().denominator);
+                 },
+                 [](const Selection& selection) {
+                   return fmt::format("selection:{}:{}:{}:{}:{}", exact_text(selection.lattice.bound()),
+                                      selection.lattice.log2_levels(), selection.lattice.records(),
+                                      selection.draw.range().value(), selection.draw.epsilon().to_string());
+                 },
+                 [](const auto& own) { return canonical_text(own); }},
+      mechanism);
 }
 
 }  // namespace undertone::mechanisms

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <variant>
 
@@ -56,5 +57,8 @@ using Mechanism = std::variant<Unplanned, GaussianLattice, ExactPublicSum, Binom
 /// The mechanism on a lattice whose step is `factor` times as long: in lattice units nothing changes, so neither does
 /// what it costs. @pre a sum
 [[nodiscard]] Mechanism with_step_scaled(Mechanism mechanism, double factor);
+
+/// Every number of the mechanism, to the last bit: each kind says its own. Digests of plans are of it. @pre planned
+[[nodiscard]] std::string canonical_text(const Mechanism& mechanism);
 
 }  // namespace undertone::mechanisms

@@ -158,24 +158,9 @@ class Plan {
   [[nodiscard]] static Strength in_law(const Strength& strength, Law law);
   /// Of groups that read the same records in each of so many rounds, as far as they are known.
   using EqualShares = std::map<std::uint64_t, releases::GaussianShift>;
-  /// Mechanisms by what they are chosen for: an evaluation every few rounds cuts a schedule into thousands of segments
-  /// that differ in nothing else.
-  struct MechanismDemand {
-    Eigen::Index dimension = 0;
-    std::int64_t records_drawn = 0;
-    std::int64_t records_max = 0;
-    std::size_t bound_kind = 0;
-    double bound_low = 0.0;
-    double bound_high = 0.0;
-    bool counted = false;     // indicators, each a whole unit
-    double noise_norm = 0.0;  // of generalised Gaussian noise
-    std::size_t law = 0;
-    double strength = 0.0;
-    std::int64_t score_factor = 0;  // of a selection, as its score range
-    std::int64_t score_range = 0;
-    friend auto operator<=>(const MechanismDemand&, const MechanismDemand&) = default;
-  };
-  using Mechanisms = std::map<MechanismDemand, mechanisms::Mechanism>;
+  /// Mechanisms by the text of all that they are chosen for: an evaluation every few rounds cuts a schedule into
+  /// thousands of segments that differ in nothing else.
+  using Mechanisms = std::map<std::string, mechanisms::Mechanism>;
   /// What one calibration has found so far.
   struct Found {
     EqualShares shifts;

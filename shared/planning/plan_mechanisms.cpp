@@ -1,10 +1,11 @@
 #include <cmath>
-#include <tuple>
 
+#include "shared/base/exact_text.hpp"
 #include "shared/base/overloaded.hpp"
 #include "shared/mechanisms/binomial_sum/binomial_report.hpp"
 #include "shared/planning/plan.hpp"
 #include "shared/planning/plan_parts.hpp"
+#include "shared/releases/canonical_ask.hpp"
 
 namespace undertone::planning {
 namespace {
@@ -143,35 +144,16 @@ Result<mechanisms::Mechanism> Plan::binomial_for(const Release& release, release
 
 Result<mechanisms::Mechanism> Plan::mechanism_once(const Release& release, const Strength& strength,
                                                    Mechanisms& known) const {
-  if (std::holds_alternative<releases::PairBound>(release.ask.bound) || release.ask.reports() != nullptr ||
-      release.ask.path() != nullptr || std::holds_alternative<releases::MinimiserMap>(release.ask.map) ||
-      std::holds_alternative<releases::LocalChoicesMap>(release.ask.map) ||
-      (release.ask.selects() && release.ask.candidates() == nullptr))
-    return mechanism_for(release, strength);
-  MechanismDemand demand;
-  demand.dimension = release.ask.dimension;
-  demand.records_drawn = release.records_drawn;
-  demand.records_max = release.records_max();
-  demand.bound_kind = release.ask.bound.index();
-  std::tie(demand.bound_low, demand.bound_high) = std::visit(
-      Overloaded{[](const releases::L2Bound& l2) { return std::pair(0.0, l2.clip.value()); },
-                 [](const releases::MaxBound& max) { return std::pair(0.0, max.bound.value()); },
-                 [](const releases::DualBound& dual) { return std::pair(dual.exponent(), dual.clip().value()); },
-                 [](const releases::RangeBound& range) { return std::pair(range.low, range.high); },
-                 [](const releases::PairBound& /*map's own*/) { return std::pair(0.0, 0.0); }},
-      release.ask.bound);
-  demand.law = strength.index();
-  demand.noise_norm = release.ask.noise_norm().value_or(0.0);
-  demand.strength = std::visit(Overloaded{[](releases::GaussianShift shift) { return shift.value(); },
-                                          [](const ConcentratedShare& share) { return share.rho.value(); },
-                                          [](const auto& share) { return share.epsilon.value(); }},
-                               strength);
-  if (const auto* statistic = std::get_if<releases::StatisticMap>(&release.ask.map))
-    demand.counted = statistic->indicators;
-  if (const geometry::Vertices* candidates = release.ask.candidates()) {
-    demand.score_factor = candidates->score_factor();
-    demand.score_range = candidates->score_range(1);
-  }
+  const releases::Ask& ask = release.ask;
+  const double how_loud = std::visit(Overloaded{[](releases::GaussianShift shift) { return shift.value(); },
+                                                [](const ConcentratedShare& share) { return share.rho.value(); },
+                                                [](const auto& share) { return share.epsilon.value(); }},
+                                     strength);
+  // All that `mechanism_for` looks at, and nothing else: where records lie does not matter to it.
+  const std::string demand = fmt::format(
+      "{}:{}:{}:{}:{}:{}:{}{}{}:{}:{}", static_cast<int>(ask.unit()), ask.dimension, release.records_drawn,
+      release.records_max(), release.block_records, releases::canonical_text(ask.bound), static_cast<int>(ask.kind()),
+      releases::canonical_text(ask.map), releases::canonical_text(ask.form), strength.index(), exact_text(how_loud));
   if (const auto one = known.find(demand); one != known.end()) return one->second;
   Result<mechanisms::Mechanism> made = mechanism_for(release, strength);
   if (made) known.emplace(demand, *made);

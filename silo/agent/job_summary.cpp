@@ -6,6 +6,7 @@
 #include "shared/base/overloaded.hpp"
 #include "shared/jobs/joint_promise_of.hpp"
 #include "shared/planning/answer_work.hpp"
+#include "shared/releases/canonical_ask.hpp"
 #include "silo/agent/encoded_column.hpp"
 #include "silo/agent/feature_text.hpp"
 
@@ -295,21 +296,8 @@ std::string describe_segment(const planning::Plan::Segment& segment, const data:
 
 /// Whether a line of one says all that a line of the other does of what is asked, drawing aside.
 bool reads_alike(const releases::Ask& one, const releases::Ask& other) {
-  if (one.bound.index() != other.bound.index()) return false;
-  const bool bounds = std::visit(
-      Overloaded{
-          [&](const releases::L2Bound& l2) { return l2.clip == other.clip(); },
-          [&](const releases::MaxBound& max) { return max.bound == std::get<releases::MaxBound>(other.bound).bound; },
-          [&](const releases::RangeBound& range) {
-            const auto& same = std::get<releases::RangeBound>(other.bound);
-            return range.low == same.low && range.high == same.high;
-          },
-          [&](const releases::DualBound& dual) { return dual == std::get<releases::DualBound>(other.bound); },
-          [&](const releases::PairBound& pair) {
-            return pair.norm == std::get<releases::PairBound>(other.bound).norm;
-          }},
-      one.bound);
-  if (!bounds || one.kind() != other.kind()) return false;
+  if (releases::canonical_text(one.bound) != releases::canonical_text(other.bound)) return false;
+  if (one.kind() != other.kind()) return false;
   if (one.selects() != other.selects()) return false;
   if (one.selects() && one.candidate_count() != other.candidate_count()) return false;
   if (one.map.index() != other.map.index()) return false;

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "shared/base/exact_text.hpp"
+
 namespace undertone::mechanisms {
 namespace {
 
@@ -107,6 +109,12 @@ Result<GaussianLattice> gaussian_values(double distance, releases::GaussianShift
   const auto whole = static_cast<releases::UInt128>(std::ceil((distance * units + root) * (1.0 + 0x1p-50))) + 1;
   out->distance_squared = whole * whole;
   return out;
+}
+
+std::string canonical_text(const GaussianLattice& gaussian) {
+  const std::string distance = gaussian.distance_squared ? ":" + releases::to_decimal(*gaussian.distance_squared) : "";
+  return fmt::format("gaussian:{}:{}:{}{}", gaussian.lattice.clip, exact_text(gaussian.lattice.step),
+                     gaussian.log2_stddev, distance);
 }
 
 }  // namespace undertone::mechanisms

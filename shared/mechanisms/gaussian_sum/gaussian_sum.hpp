@@ -3,6 +3,7 @@
 #include <Eigen/Core>
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "shared/base/result.hpp"
 #include "shared/mechanisms/lattice.hpp"
@@ -47,5 +48,9 @@ struct GaussianLattice {
 /// integers' distance, the one for what computing a coordinate in doubles may be off. Source: spec statistics 1.
 [[nodiscard]] Result<GaussianLattice> gaussian_values(double distance, releases::GaussianShift shift,
                                                       Eigen::Index dimension, std::int64_t records);
+
+/// Every number of it, to the last bit: what makes it one that no other is taken for. Digests are of it, so it never
+/// changes.
+[[nodiscard]] std::string canonical_text(const GaussianLattice& gaussian);
 
 }  // namespace undertone::mechanisms

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "shared/accounting/renyi.hpp"
+#include "shared/base/exact_text.hpp"
 #include "shared/geometry/regular_norm.hpp"
 
 namespace undertone::mechanisms {
@@ -67,6 +68,11 @@ Result<GeneralisedGaussianLattice> generalised_gaussian_lattice(const releases::
   UNDERTONE_TRY(const releases::RhoAmount cost, releases::RhoAmount::rounded_up(spent.value()));
   UNDERTONE_CHECK(cost <= asked);
   return GeneralisedGaussianLattice{lattice, noise, sensitivity, dimension, cost};
+}
+
+std::string canonical_text(const GeneralisedGaussianLattice& noise) {
+  return fmt::format("generalised:{}:{}:{}:{}:{}", noise.lattice.clip, exact_text(noise.lattice.step),
+                     exact_text(noise.noise.norm()), exact_text(noise.noise.scale()), noise.cost.to_string());
 }
 
 }  // namespace undertone::mechanisms

@@ -2,6 +2,7 @@
 
 #include <Eigen/Core>
 #include <cstdint>
+#include <string>
 
 #include "shared/base/result.hpp"
 #include "shared/mechanisms/lattice.hpp"
@@ -36,5 +37,9 @@ struct GeneralisedGaussianLattice {
                                                                               double norm, releases::Rho rho,
                                                                               Eigen::Index dimension,
                                                                               std::int64_t records);
+
+/// Every number of it, to the last bit: what makes it one that no other is taken for. Digests are of it, so it never
+/// changes.
+[[nodiscard]] std::string canonical_text(const GeneralisedGaussianLattice& noise);
 
 }  // namespace undertone::mechanisms

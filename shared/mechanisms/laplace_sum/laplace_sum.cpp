@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "shared/base/bisection.hpp"
+#include "shared/base/exact_text.hpp"
 
 namespace undertone::mechanisms {
 namespace {
@@ -153,6 +154,12 @@ Result<LaplaceLattice> laplace_moments(double distance, releases::Epsilon epsilo
 double LaplaceSum::log_overflow(std::int64_t sum_max, std::int64_t wire_max, std::int64_t dimension) const {
   UNDERTONE_CHECK(sum_max >= 0 && sum_max <= wire_max && dimension >= 1);
   return std::log(static_cast<double>(dimension)) + log_tail(wire_max - sum_max);
+}
+
+std::string canonical_text(const LaplaceLattice& laplace) {
+  const noise::Rational scale = laplace.noise.scale();
+  return fmt::format("laplace:{}:{}:{}:{}/{}", laplace.lattice.clip, exact_text(laplace.lattice.step),
+                     laplace.noise.sensitivity().value(), scale.numerator, scale.denominator);
 }
 
 }  // namespace undertone::mechanisms

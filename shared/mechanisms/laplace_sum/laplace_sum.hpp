@@ -3,6 +3,7 @@
 #include <Eigen/Core>
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "shared/accounting/accountant.hpp"
 #include "shared/base/result.hpp"
@@ -118,5 +119,9 @@ inline constexpr int kValueStepLog2 = -20;
 /// Source: spec statistics 1.
 [[nodiscard]] Result<LaplaceLattice> laplace_moments(double distance, releases::Epsilon epsilon, Eigen::Index dimension,
                                                      std::int64_t records);
+
+/// Every number of it, to the last bit: what makes it one that no other is taken for. Digests are of it, so it never
+/// changes.
+[[nodiscard]] std::string canonical_text(const LaplaceLattice& laplace);
 
 }  // namespace undertone::mechanisms

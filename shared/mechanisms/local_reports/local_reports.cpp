@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "shared/base/exact_text.hpp"
+
 namespace undertone::mechanisms {
 namespace {
 
@@ -143,6 +145,32 @@ Result<LocalReports> gaussian_reports(Eigen::Index dimension, const releases::Re
   UNDERTONE_TRY(check_numbers(dimension * static_cast<Eigen::Index>(form.copies), records));
   constexpr std::int64_t kUnits = std::int64_t{1} << -kValueStepLog2;
   return LocalReports{{kUnits, std::ldexp(1.0, kValueStepLog2)}, -kUnits, kUnits, noise};
+}
+
+std::string canonical_text(const LocalReports& reports) {
+  const std::string law = std::visit(
+      Overloaded{[](const OneBit& bit) { return fmt::format("bit:{}:{}", bit.levels(), bit.contrast_units()); },
+                 [](const LaplaceSum& noise) {
+                   return fmt::format("laplace:{}:{}/{}", noise.sensitivity().value(), noise.scale().numerator,
+                                      noise.scale().denominator);
+                 },
+                 [](const PrivUnit& direction) {
+                   return fmt::format("direction:{}:{}:{}:{}", direction.dimension(), to_string(direction.adapter()),
+                                      exact_text(direction.threshold()), exact_text(direction.in_cap()));
+                 },
+                 [](const VectorNoise& noise) {
+                   return fmt::format("gaussian:{}:{}:{}:{}", noise.dimension(), noise.copies(),
+                                      noise.lattice().lattice.clip, noise.lattice().log2_stddev);
+                 },
+                 [&](const auto& strings) {
+                   return fmt::format("{}:{}:{}", to_string(reports.kind()), strings.chance().levels(),
+                                      exact_text(strings.chance().rate()));
+                 }},
+      reports.randomiser);
+  return fmt::format(
+      "reports:{}:{}:{}:{}:{}:{}", reports.lattice.clip, exact_text(reports.lattice.step), reports.low, reports.high,
+      law,
+      reports.kind() == releases::Randomiser::Gaussian ? reports.cost().to_string() : reports.cost().pure.to_string());
 }
 
 }  // namespace undertone::mechanisms

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <variant>
 
 #include "shared/base/overloaded.hpp"
@@ -99,5 +100,9 @@ struct LocalReports {
 /// Reports of such vectors, or of copies of them, with Gaussian noise.
 [[nodiscard]] Result<LocalReports> gaussian_reports(Eigen::Index dimension, const releases::ReportsForm& form,
                                                     releases::GaussianShift shift, std::int64_t records);
+
+/// Every number of it, to the last bit: what makes it one that no other is taken for. Digests are of it, so it never
+/// changes.
+[[nodiscard]] std::string canonical_text(const LocalReports& reports);
 
 }  // namespace undertone::mechanisms

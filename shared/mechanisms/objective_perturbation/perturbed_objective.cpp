@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "shared/accounting/gaussian_accountant.hpp"
+#include "shared/base/exact_text.hpp"
 
 namespace undertone::mechanisms {
 
@@ -31,6 +32,13 @@ Result<PerturbedObjective> perturbed_objective(const ObjectivePerturbationFacts&
                              all.value_rounded_up(), failures.value_rounded_up(), epsilon.value(), failure.value())};
   }
   return PerturbedObjective{ideal, all, failures};
+}
+
+std::string canonical_text(const PerturbedObjective& objective) {
+  return fmt::format("objective:{}:{}:{}:{}:{}:{}:{}", objective.epsilon.to_string(), objective.failure.to_string(),
+                     exact_text(objective.ideal.regularisation()), exact_text(objective.ideal.noise_stddev()),
+                     objective.ideal.iterations(), exact_text(objective.ideal.output().lattice.step),
+                     objective.ideal.output().log2_stddev);
 }
 
 }  // namespace undertone::mechanisms

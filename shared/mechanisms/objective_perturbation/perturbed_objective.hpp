@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "shared/mechanisms/objective_perturbation/objective_perturbation.hpp"
 
 namespace undertone::mechanisms {
@@ -16,5 +18,9 @@ struct PerturbedObjective {
 /// @return an error as `ObjectivePerturbation::create`
 [[nodiscard]] Result<PerturbedObjective> perturbed_objective(const ObjectivePerturbationFacts& facts,
                                                              releases::Epsilon epsilon, releases::Delta failure);
+
+/// Every number of it, to the last bit: what makes it one that no other is taken for. Digests are of it, so it never
+/// changes.
+[[nodiscard]] std::string canonical_text(const PerturbedObjective& objective);
 
 }  // namespace undertone::mechanisms

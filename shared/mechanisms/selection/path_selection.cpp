@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "shared/base/exact_text.hpp"
+
 namespace undertone::mechanisms {
 namespace {
 
@@ -65,6 +67,13 @@ Result<PathSelection> path_selection(const PathLattice& lattice, const geometry:
   UNDERTONE_TRY(const ScoreRange range, ScoreRange::of_differences(candidates.score_range(lattice.levels_max())));
   UNDERTONE_TRY(const ExponentialMechanism draw, ExponentialMechanism::create(epsilon, range));
   return PathSelection{lattice, draw};
+}
+
+std::string canonical_text(const PathSelection& selection) {
+  std::string out = fmt::format("path:{}:{}", selection.draw.range().value(), selection.draw.epsilon().to_string());
+  for (const ClampUnits& node : selection.lattice.nodes())
+    out += fmt::format(":{}/{}/{}", exact_text(node.per_unit), node.levels, node.records);
+  return out;
 }
 
 }  // namespace undertone::mechanisms

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "shared/geometry/vertices.hpp"
@@ -56,5 +57,9 @@ struct PathSelection {
 /// @param epsilon of a record of the dearest node
 [[nodiscard]] Result<PathSelection> path_selection(const PathLattice& lattice, const geometry::Vertices& candidates,
                                                    releases::Epsilon epsilon);
+
+/// Every number of it, to the last bit: what makes it one that no other is taken for. Digests are of it, so it never
+/// changes.
+[[nodiscard]] std::string canonical_text(const PathSelection& selection);
 
 }  // namespace undertone::mechanisms
