@@ -186,12 +186,6 @@ Result<PlannedJob> PlannedJob::plan_of_text(const std::string& text, const std::
                              "simulate runs it",
                              file, job.algorithm->name())};
   }
-  if (job.shuffle) {
-    const Result<planning::Plan> plan = planner(job, job.cohort.front());  // all silos have the same
-    if (!plan) return plan.error();
-    if (Status laid_out = sealed::check_layouts(*job.shuffle, *plan, job.reply_lattice, job.cohort.size()); !laid_out)
-      return Error{laid_out.error().code, file + ": " + laid_out.error().message};
-  }
   return PlannedJob(text, file, std::move(prepared));
 }
 

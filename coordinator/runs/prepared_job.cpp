@@ -7,11 +7,12 @@
 namespace undertone::coordinator {
 namespace {
 
-constexpr std::string_view kFormat = "prepared-job/1";
+constexpr std::string_view kFormat = "prepared-job/2";
 
 struct Kept {
   std::string choices;    // @see jobs::settled_choices
   std::string plausible;  // @see jobs::PlausibleCohort
+  std::string mixed;      // @see MixedRounds
 };
 
 std::string packed(const Kept& kept) {
@@ -19,6 +20,7 @@ std::string packed(const Kept& kept) {
   writer.text(kFormat);
   writer.text(kept.choices);
   writer.text(kept.plausible);
+  writer.text(kept.mixed);
   return std::move(writer).bytes();
 }
 
@@ -29,6 +31,7 @@ Result<Kept> unpacked(std::string_view bytes) {
   Kept out;
   UNDERTONE_TRY(out.choices, reader.text());
   UNDERTONE_TRY(out.plausible, reader.text());
+  UNDERTONE_TRY(out.mixed, reader.text());
   if (const Status end = reader.end(); !end) return end.error();
   return out;
 }
@@ -37,21 +40,33 @@ Result<Kept> unpacked(std::string_view bytes) {
 
 Result<PreparedJob> PreparedJob::make(jobs::ReadJob read, const std::string& file, const jobs::Planner& planner) {
   UNDERTONE_TRY(jobs::Job job, std::move(read).settle());
-  UNDERTONE_TRY(jobs::PlausibleCohort plausible, jobs::PlausibleCohort::of(job, file, planner));
-  return PreparedJob{std::move(job), std::move(plausible)};
+  std::optional<planning::Plan> shared;  // of a shuffled job, whose silos all have the same
+  const jobs::Planner shown = [&](const jobs::Job& of, const jobs::CohortMember& member) {
+    Result<planning::Plan> plan = planner(of, member);
+    if (plan && of.shuffle && !shared) shared = *plan;
+    return plan;
+  };
+  UNDERTONE_TRY(jobs::PlausibleCohort plausible, jobs::PlausibleCohort::of(job, file, shown));
+  MixedRounds mixed;
+  if (shared) {
+    Result<MixedRounds> laid_out = MixedRounds::of(job, *shared);
+    if (!laid_out) return Error{laid_out.error().code, file + ": " + laid_out.error().message};
+    mixed = *std::move(laid_out);
+  }
+  return PreparedJob{std::move(job), std::move(plausible), std::move(mixed)};
 }
 
 Result<PreparedJob> PreparedJob::unplanned(jobs::ReadJob read) {
   UNDERTONE_TRY(jobs::Job job, std::move(read).settle());
   jobs::PlausibleCohort none = jobs::PlausibleCohort::none(job);
-  return PreparedJob{std::move(job), std::move(none)};
+  return PreparedJob{std::move(job), std::move(none), {}};
 }
 
-std::string PreparedJob::save() const { return packed({jobs::settled_choices(job), plausible.save()}); }
+std::string PreparedJob::save() const { return packed({jobs::settled_choices(job), plausible.save(), mixed.save()}); }
 
 std::string PreparedJob::of_ended(std::string_view kept) {
   const Result<Kept> known = unpacked(kept);
-  return known ? packed({known->choices, ""}) : std::string();
+  return known ? packed({known->choices, "", ""}) : std::string();
 }
 
 Result<PreparedJob> PreparedJob::read(jobs::ReadJob read, std::string_view kept, bool ended) {
@@ -59,10 +74,11 @@ Result<PreparedJob> PreparedJob::read(jobs::ReadJob read, std::string_view kept,
   UNDERTONE_TRY(jobs::Job job, std::move(read).settled_as(known.choices));
   if (ended) {
     jobs::PlausibleCohort none = jobs::PlausibleCohort::none(job);
-    return PreparedJob{std::move(job), std::move(none)};
+    return PreparedJob{std::move(job), std::move(none), {}};
   }
   UNDERTONE_TRY(jobs::PlausibleCohort plausible, jobs::PlausibleCohort::read(known.plausible, job));
-  return PreparedJob{std::move(job), std::move(plausible)};
+  UNDERTONE_TRY(MixedRounds mixed, MixedRounds::read(known.mixed, job));
+  return PreparedJob{std::move(job), std::move(plausible), std::move(mixed)};
 }
 
 }  // namespace undertone::coordinator

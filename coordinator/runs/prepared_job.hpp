@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 
+#include "coordinator/runs/mixed_rounds.hpp"
 #include "shared/jobs/planner.hpp"
 
 namespace undertone::coordinator {
@@ -12,8 +13,10 @@ namespace undertone::coordinator {
 struct PreparedJob {
   jobs::Job job;
   jobs::PlausibleCohort plausible;
+  MixedRounds mixed;
 
   /// Settles and plans. @param file the job's name, for errors
+  /// @return an error, too, where a release of a shuffled job has no layout
   [[nodiscard]] static Result<PreparedJob> make(jobs::ReadJob read, const std::string& file,
                                                 const jobs::Planner& planner);
 

@@ -16,7 +16,7 @@ RunFailure another_checkpoint(const std::string& what) {
 }  // namespace
 
 RoundDriver::RoundDriver(const jobs::Job& job, const RunId& run, RunStore& store,
-                         std::shared_ptr<const jobs::PlausibleCohort> plausible, jobs::Planner planner,
+                         std::shared_ptr<const jobs::PlausibleCohort> plausible, MixedRounds mixed,
                          const jobs::AlgorithmMaker& make_algorithm, std::optional<Checkpoint> checkpoint)
     : run_(run),
       store_(&store),
@@ -24,7 +24,7 @@ RoundDriver::RoundDriver(const jobs::Job& job, const RunId& run, RunStore& store
       algorithm_(make_algorithm(job)),
       schedule_(jobs::schedule_of(job)),
       plausible_(std::move(plausible)),
-      factory_(job, run, store, plausible_, std::move(planner)),
+      factory_(job, run, store, plausible_, std::move(mixed)),
       checkpoint_(std::move(checkpoint)) {
   for (const planning::ScheduledRounds& part : schedule_) rounds_total_ += part.rounds;
 }
@@ -89,7 +89,7 @@ Result<RoundFactory::Asked> RoundDriver::asked_next() {
   if (ask == nullptr) return another_checkpoint("its query is beyond the schedule").reason;
   spec_ = jobs::round_spec(*job_, *ask);
   plausibility_ = std::make_shared<const folds::PlausibleReplies::Asked>(plausible_->asked(*query));
-  return RoundFactory::Asked{std::move(*query), digest, spec_, plausibility_};
+  return RoundFactory::Asked{std::move(*query), digest, *ask, spec_, plausibility_};
 }
 
 Advance RoundDriver::close_round(TimePoint now) {

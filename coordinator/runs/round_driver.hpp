@@ -24,7 +24,7 @@ class RoundDriver {
  public:
   /// @param job, store outlive this @param checkpoint of the store, if rounds have begun
   RoundDriver(const jobs::Job& job, const RunId& run, RunStore& store,
-              std::shared_ptr<const jobs::PlausibleCohort> plausible, jobs::Planner planner,
+              std::shared_ptr<const jobs::PlausibleCohort> plausible, MixedRounds mixed,
               const jobs::AlgorithmMaker& make_algorithm, std::optional<Checkpoint> checkpoint);
   RoundDriver(const RoundDriver&) = delete;
   RoundDriver& operator=(const RoundDriver&) = delete;

@@ -12,8 +12,8 @@ namespace undertone::coordinator {
 static_assert(!std::is_constructible_v<std::variant<RoundFactory::Made, RunFailure>, Error>);
 
 RoundFactory::RoundFactory(const jobs::Job& job, const RunId& run, RunStore& store,
-                           std::shared_ptr<const jobs::PlausibleCohort> plausible, jobs::Planner planner)
-    : job_(&job), run_(run), store_(&store), plausible_(std::move(plausible)), planner_(std::move(planner)) {}
+                           std::shared_ptr<const jobs::PlausibleCohort> plausible, MixedRounds mixed)
+    : job_(&job), run_(run), store_(&store), plausible_(std::move(plausible)), mixed_(std::move(mixed)) {}
 
 RoundFactory::Attempt RoundFactory::make(Asked asked, const std::set<SiloId>& participants) {
   const bool mixed = job_->shuffle && !asked.spec.evaluation;  // evaluations are public
@@ -45,20 +45,10 @@ RoundFactory::Made RoundFactory::make_plain(Asked asked, const std::set<SiloId>&
   return {std::make_unique<RoundMachine>(std::move(setup)), {run_, job_->point_type, std::move(asked.query)}};
 }
 
-Result<sealed::RoundLayout> RoundFactory::shuffled_layout(RoundIndex round) {
-  if (!plan_) {
-    UNDERTONE_TRY(planning::Plan plan, planner_(*job_, job_->cohort.front()));  // all silos have the same
-    plan_ = std::move(plan);
-  }
-  const planning::Release* release = plan_->release(round);
-  UNDERTONE_CHECK(release != nullptr);
-  return sealed::RoundLayout::create(*job_->shuffle, *release, job_->reply_lattice, job_->cohort.size());
-}
-
 RoundFactory::Attempt RoundFactory::make_shuffled(Asked asked, const std::set<SiloId>& participants) {
   const jobs::Shuffle& shuffle = *job_->shuffle;
   const Result<sealed::RoundLayout> layout =
-      contained("planning the round", [&] { return shuffled_layout(asked.query.round); });
+      contained("laying out the round", [&] { return mixed_.layout(*job_, asked.ask, asked.query.round); });
   if (!layout) return {RunFailure(layout.error())};
 
   UNDERTONE_TRY(const ShuffledState state, state_from(asked.query.round));

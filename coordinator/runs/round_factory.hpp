@@ -8,6 +8,7 @@
 
 #include "coordinator/rounds/round.hpp"
 #include "coordinator/rounds/shuffled_round.hpp"
+#include "coordinator/runs/mixed_rounds.hpp"
 #include "coordinator/runs/run_store.hpp"
 #include "shared/jobs/planner.hpp"
 #include "shared/jobs/round_spec.hpp"
@@ -26,17 +27,18 @@ struct RunFailure {
 };
 
 /// Makes the rounds of one run: evaluations and whatever no shuffler mixes as a RoundMachine, the others as a
-/// ShuffledRound with the plan and the keys that all of the run's shuffled rounds share.
+/// ShuffledRound with the keys that all of the run's shuffled rounds share.
 class RoundFactory {
  public:
   /// @param job, store outlive this
   RoundFactory(const jobs::Job& job, const RunId& run, RunStore& store,
-               std::shared_ptr<const jobs::PlausibleCohort> plausible, jobs::Planner planner);
+               std::shared_ptr<const jobs::PlausibleCohort> plausible, MixedRounds mixed);
 
   /// What is asked.
   struct Asked {
     queries::Query query;
-    Digest digest{};  // of the query, in this run
+    Digest digest{};    // of the query, in this run
+    releases::Ask ask;  // of the round, in the job's schedule
     jobs::RoundSpec spec;
     /// What of the query bears upon which replies are plausible.
     std::shared_ptr<const folds::PlausibleReplies::Asked> plausibility;
@@ -52,8 +54,6 @@ class RoundFactory {
  private:
   [[nodiscard]] Made make_plain(Asked asked, const std::set<SiloId>& participants) const;
   [[nodiscard]] Attempt make_shuffled(Asked asked, const std::set<SiloId>& participants);
-  /// Plans the run, once, and lays out the messages of one of its shuffled rounds.
-  [[nodiscard]] Result<sealed::RoundLayout> shuffled_layout(RoundIndex round);
   [[nodiscard]] std::unique_ptr<ShuffledRound> shuffled_round(const Asked& asked, const sealed::RoundLayout& layout,
                                                               const sealed::Recipients& recipients,
                                                               const std::set<SiloId>& participants,
@@ -67,8 +67,7 @@ class RoundFactory {
   RunId run_;
   RunStore* store_;
   std::shared_ptr<const jobs::PlausibleCohort> plausible_;
-  jobs::Planner planner_;
-  std::optional<planning::Plan> plan_;             // of every silo of a shuffled job
+  MixedRounds mixed_;
   std::optional<sealed::SealingKey> sealing_key_;  // that mixed replies are sealed to
   std::optional<sealed::ReplyMacKey> mac_key_;     // of the codes in them
 };

@@ -25,13 +25,13 @@ std::string words_of(wire::Refusal refusal) {
 }  // namespace
 
 RunMachine::RunMachine(RunStore& store, RunRecord record, PreparedJob prepared, wire::Limits limits,
-                       jobs::Planner planner, const jobs::AlgorithmMaker& make_algorithm)
+                       const jobs::AlgorithmMaker& make_algorithm)
     : store_(&store),
       record_(std::move(record)),
       job_(std::make_unique<jobs::Job>(std::move(prepared.job))),
       driver_(std::make_unique<RoundDriver>(
           *job_, record_.run, store, std::make_shared<const jobs::PlausibleCohort>(std::move(prepared.plausible)),
-          std::move(planner), make_algorithm, std::move(record_.checkpoint))),
+          std::move(prepared.mixed), make_algorithm, std::move(record_.checkpoint))),
       members_(*job_, std::move(record_.answers)),
       encoder_(limits) {}
 
@@ -43,8 +43,8 @@ Status RunMachine::in_round(Event&& event, TimePoint now, Actions& out) {
   return actions ? carry_out(*std::move(actions), now, out) : fail_broken(actions.error(), now, out);
 }
 
-Result<RunMachine> RunMachine::open(RunStore& store, RunRecord record, wire::Limits limits, jobs::Planner planner,
-                                    const jobs::AlgorithmMaker& make_algorithm) {
+Result<RunMachine> RunMachine::open(RunStore& store, RunRecord record, wire::Limits limits,
+                                    const jobs::Planner& planner, const jobs::AlgorithmMaker& make_algorithm) {
   UNDERTONE_TRY(const jobs::ReadJob read, jobs::read_job(record.job, record.name));
   UNDERTONE_TRY(const std::string kept, store.prepared(record.run));
   // A function of the job, kept since it can take seconds: of a run that an earlier version began it is found again.
@@ -52,7 +52,7 @@ Result<RunMachine> RunMachine::open(RunStore& store, RunRecord record, wire::Lim
   Result<PreparedJob> prepared = PreparedJob::read(read, kept, ended);
   if (!prepared) prepared = ended ? PreparedJob::unplanned(read) : PreparedJob::make(read, record.name, planner);
   if (!prepared) return prepared.error();
-  return RunMachine(store, std::move(record), *std::move(prepared), limits, std::move(planner), make_algorithm);
+  return RunMachine(store, std::move(record), *std::move(prepared), limits, make_algorithm);
 }
 
 Result<std::vector<RunMachine::Action>> RunMachine::start(TimePoint now) {

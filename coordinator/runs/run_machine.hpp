@@ -73,7 +73,7 @@ class RunMachine {
   /// Continues a run of the store where it stands, or takes up the outcome of one that has ended. Plans the cohort only
   /// where the store has an unfinished run of a version that kept nothing of its plans.
   [[nodiscard]] static Result<RunMachine> open(RunStore& store, RunRecord record, wire::Limits limits,
-                                               jobs::Planner planner = jobs::plan_of,
+                                               const jobs::Planner& planner = jobs::plan_of,
                                                const jobs::AlgorithmMaker& make_algorithm = jobs::make_algorithm);
 
   [[nodiscard]] Result<std::vector<Action>> start(TimePoint now);
@@ -120,7 +120,7 @@ class RunMachine {
  private:
   using Actions = std::vector<Action>;
   using Member = RunMembers::Member;
-  RunMachine(RunStore& store, RunRecord record, PreparedJob prepared, wire::Limits limits, jobs::Planner planner,
+  RunMachine(RunStore& store, RunRecord record, PreparedJob prepared, wire::Limits limits,
              const jobs::AlgorithmMaker& make_algorithm);
 
   /// What the store's state of the run asks for. @param restored whether the algorithm stands where the store says

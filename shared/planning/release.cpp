@@ -12,20 +12,10 @@ const mechanisms::Lattice& Release::lattice() const {
 }
 
 Release Release::scaled_to(double distance) const {
-  const std::optional<double> smoothness = ask.smoothness();
-  if (!smoothness) return *this;
-  UNDERTONE_CHECK(std::isfinite(distance) && distance >= 0.0);
-  // Floored above zero: where the points agree to a billionth there is nothing to learn from their difference.
-  const auto* of_dual = std::get_if<releases::DualBound>(&ask.bound);
-  const double clip = of_dual == nullptr ? ask.clip().value() : of_dual->clip().value();
-  const double norm = std::clamp(*smoothness * distance, 0x1p-30 * clip, clip);
+  if (!ask.smoothness()) return *this;
   Release scaled = *this;
-  if (of_dual != nullptr) {
-    scaled.ask.bound = of_dual->times(norm / clip);
-  } else {
-    scaled.ask.bound = releases::L2Bound{*releases::ClipNorm::create(norm), smoothness};
-  }
-  scaled.mechanism = mechanisms::with_step_scaled(scaled.mechanism, norm / clip);
+  scaled.ask = ask.scaled_to(distance);
+  scaled.mechanism = mechanisms::with_step_scaled(scaled.mechanism, ask.scale_at(distance));
   return scaled;
 }
 

@@ -152,6 +152,38 @@ std::optional<double> Ask::smoothness() const noexcept {
   return l2 == nullptr ? std::nullopt : l2->smoothness;
 }
 
+namespace {
+
+/// Floored above zero: where the points agree to a billionth there is nothing to learn from their difference.
+double norm_at(double clip, double smoothness, double distance) {
+  UNDERTONE_CHECK(std::isfinite(distance) && distance >= 0.0);
+  return std::clamp(smoothness * distance, 0x1p-30 * clip, clip);
+}
+
+double norm_of(const Ask& ask) {
+  const auto* dual = std::get_if<DualBound>(&ask.bound);
+  return dual == nullptr ? ask.clip().value() : dual->clip().value();
+}
+
+}  // namespace
+
+double Ask::scale_at(double distance) const {
+  const std::optional<double> smooth = smoothness();
+  return smooth ? norm_at(norm_of(*this), *smooth, distance) / norm_of(*this) : 1.0;
+}
+
+Ask Ask::scaled_to(double distance) const {
+  const std::optional<double> smooth = smoothness();
+  if (!smooth) return *this;
+  Ask scaled = *this;
+  if (const auto* dual = std::get_if<DualBound>(&bound)) {
+    scaled.bound = dual->times(scale_at(distance));
+  } else {
+    scaled.bound = L2Bound{*ClipNorm::create(norm_at(norm_of(*this), *smooth, distance)), smooth};
+  }
+  return scaled;
+}
+
 double Ask::distance_exponent() const noexcept {
   const auto* dual = std::get_if<DualBound>(&bound);
   return dual == nullptr ? 2.0 : dual->primal_exponent();

@@ -15,6 +15,11 @@ Error refused(const RoundLayout::Form form, ErrorCode code, std::string_view why
   return Error{code, fmt::format("a shuffled round of form \"{}\": {}", jobs::to_string(form), why)};
 }
 
+Error no_such_sum(const RoundLayout::Form form) {
+  return refused(form, ErrorCode::InvalidArgument,
+                 form == Form::Reports ? "the release is no Gaussian sum" : "the release is no binomial sum");
+}
+
 /// What a silo draws and what the coordinator counts, where there are counts.
 Result<sealed::ShareModulus> countable(Form form, const mechanisms::BinomialParameters& parameters,
                                        std::int64_t vectors, std::size_t cohort) {
@@ -57,39 +62,43 @@ Result<Shape> bits_shape(std::uint64_t dimension, std::uint64_t bits, std::size_
 
 Result<RoundLayout> RoundLayout::create(const jobs::Shuffle& shuffle, const planning::Release& release,
                                         const queries::WireLattice& wire, std::size_t cohort) {
-  const Form form = shuffle.form;
+  const bool mixed_sums = shuffle.form == Form::Reports;
   const auto* binomial = std::get_if<mechanisms::BinomialSum>(&release.mechanism);
+  if (mixed_sums ? !std::holds_alternative<mechanisms::GaussianLattice>(release.mechanism) : binomial == nullptr)
+    return no_such_sum(shuffle.form);
+  MixedSum sum{release.ask, release.records_drawn};
+  if (binomial != nullptr) sum.binomial = binomial->parameters;
+  return create(shuffle, sum, wire, cohort);
+}
+
+Result<RoundLayout> RoundLayout::create(const jobs::Shuffle& shuffle, const MixedSum& sum,
+                                        const queries::WireLattice& wire, std::size_t cohort) {
+  const Form form = shuffle.form;
   const bool mixed_sums = form == Form::Reports;
-  if (mixed_sums ? !std::holds_alternative<mechanisms::GaussianLattice>(release.mechanism) : binomial == nullptr) {
-    return refused(form, ErrorCode::InvalidArgument,
-                   mixed_sums ? "the release is no Gaussian sum" : "the release is no binomial sum");
-  }
+  if (mixed_sums == sum.binomial.has_value()) return no_such_sum(form);
   if (cohort < 1 || cohort > kCohortMax) {
     return refused(form, ErrorCode::LimitExceeded, fmt::format("1 to {} silos, got {}", kCohortMax, cohort));
   }
-  if (release.ask.dimension < 1 || release.records_drawn < 1 || release.ask.local()) {
-    return refused(
-        form, ErrorCode::InvalidArgument,
-        fmt::format("expected sums of at least 1 coordinate and record, got {} and {}{}", release.ask.dimension,
-                    release.records_drawn, release.ask.local() ? " of local runs" : ""));
+  if (sum.ask.dimension < 1 || sum.records_drawn < 1 || sum.ask.local()) {
+    return refused(form, ErrorCode::InvalidArgument,
+                   fmt::format("expected sums of at least 1 coordinate and record, got {} and {}{}", sum.ask.dimension,
+                               sum.records_drawn, sum.ask.local() ? " of local runs" : ""));
   }
-  const auto dimension = static_cast<std::uint64_t>(release.ask.dimension);
+  const auto dimension = static_cast<std::uint64_t>(sum.ask.dimension);
   if (dimension > kMessageBytesMax) {
     return refused(form, ErrorCode::LimitExceeded,
                    fmt::format("{} coordinates are more than {} bytes hold", dimension, kMessageBytesMax));
   }
   std::optional<sealed::ShareModulus> modulus;
   Shape shape{1, kReportHeaderBytes + dimension * (wire.type == queries::ReplyType::I32 ? 4U : 8U)};
-  if (binomial != nullptr) {
-    UNDERTONE_TRY(const sealed::ShareModulus total,
-                  countable(form, binomial->parameters, release.records_drawn, cohort));
+  if (sum.binomial) {
+    UNDERTONE_TRY(const sealed::ShareModulus total, countable(form, *sum.binomial, sum.records_drawn, cohort));
     modulus = total;
     shape = {1, dimension * total.bytes()};
     if (form == Form::Bits) {
       UNDERTONE_TRY(
           const Shape bits,
-          bits_shape(dimension, static_cast<std::uint64_t>(release.records_drawn * binomial->parameters.bits()),
-                     cohort));
+          bits_shape(dimension, static_cast<std::uint64_t>(sum.records_drawn * sum.binomial->bits()), cohort));
       shape = bits;
     }
   }
@@ -103,15 +112,16 @@ Result<RoundLayout> RoundLayout::create(const jobs::Shuffle& shuffle, const plan
                                                                        : "fewer coordinates have fewer of them"));
   }
   UNDERTONE_TRY(const sealed::ReplyLength length, sealed::ReplyLength::create(shape.body_bytes));
-  return RoundLayout(form, release, wire, cohort, modulus, shape.units, length);
+  return RoundLayout(form, sum, wire, cohort, modulus, shape.units, length);
 }
 
 releases::ClipNorm RoundLayout::clip_of(const queries::Question& question) const {
-  return release_.scaled_to(queries::distance_of(question, release_.ask.distance_exponent())).ask.clip();
+  return sum_.ask.scaled_to(queries::distance_of(question, sum_.ask.distance_exponent())).clip();
 }
 
 const mechanisms::BinomialParameters& RoundLayout::parameters() const {
-  return std::get<mechanisms::BinomialSum>(release_.mechanism).parameters;
+  UNDERTONE_CHECK(sum_.binomial.has_value());
+  return *sum_.binomial;
 }
 
 const sealed::ShareModulus& RoundLayout::modulus() const {

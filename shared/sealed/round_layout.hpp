@@ -17,6 +17,13 @@
 
 namespace undertone::sealed {
 
+/// What a layout is a function of: of a planned release what no schedule says.
+struct MixedSum {
+  releases::Ask ask;
+  std::int64_t records_drawn = 0;                            // K: of a silo's sum
+  std::optional<mechanisms::BinomialParameters> binomial{};  // without it, a sum with Gaussian noise
+};
+
 /// What the messages of a shuffled round look like: the same for all silos, whatever they hold. A silo's message for a
 /// shuffler is a concatenation of sealed units of equal length, whose bodies are
 ///   bits:     coordinate (u32), bit (u8); d K (g + b) units, K (g + b) of each coordinate
@@ -33,21 +40,24 @@ class RoundLayout {
   static constexpr std::size_t kCohortMax = 4096;  // silos that a batch can expect
   static constexpr char kNoisedForm = 1;           // of a report
 
-  /// @param release a private one of the job's plan @param cohort how many silos may reply, 1 .. kCohortMax
+  /// @param sum a private one of the job's plan @param cohort how many silos may reply, 1 .. kCohortMax
   /// @return an error for a release that has no such form, a total that cannot be counted, coins or records that a silo
   /// cannot draw or add up at once, and a message that is too long: then it says what would be shorter
+  [[nodiscard]] static Result<RoundLayout> create(const jobs::Shuffle& shuffle, const MixedSum& sum,
+                                                  const queries::WireLattice& wire, std::size_t cohort);
   [[nodiscard]] static Result<RoundLayout> create(const jobs::Shuffle& shuffle, const planning::Release& release,
                                                   const queries::WireLattice& wire, std::size_t cohort);
 
   [[nodiscard]] Form form() const noexcept { return form_; }
+  [[nodiscard]] const MixedSum& sum() const noexcept { return sum_; }
   /// Whether shufflers open units and add them up.
   [[nodiscard]] bool adds() const noexcept { return form_ == Form::Counts || form_ == Form::Shares; }
   /// How many shufflers a silo sends to.
   [[nodiscard]] std::size_t shufflers() const noexcept { return form_ == Form::Shares ? 2 : 1; }
   [[nodiscard]] std::size_t cohort() const noexcept { return cohort_; }
-  [[nodiscard]] Eigen::Index dimension() const noexcept { return release_.ask.dimension; }
+  [[nodiscard]] Eigen::Index dimension() const noexcept { return sum_.ask.dimension; }
   /// K: records of a silo's sum.
-  [[nodiscard]] std::int64_t vectors() const noexcept { return release_.records_drawn; }
+  [[nodiscard]] std::int64_t vectors() const noexcept { return sum_.records_drawn; }
   [[nodiscard]] const queries::WireLattice& wire() const noexcept { return wire_; }
   /// Of a report's value in wire steps: what to_wire clamps to. A report beyond it is no silo's.
   [[nodiscard]] std::int64_t largest_value() const noexcept {
@@ -77,17 +87,11 @@ class RoundLayout {
   }
 
  private:
-  RoundLayout(Form form, const planning::Release& release, const queries::WireLattice& wire, std::size_t cohort,
+  RoundLayout(Form form, const MixedSum& sum, const queries::WireLattice& wire, std::size_t cohort,
               std::optional<sealed::ShareModulus> modulus, std::uint64_t units, sealed::ReplyLength length)
-      : form_(form),
-        release_(release),
-        wire_(wire),
-        cohort_(cohort),
-        modulus_(modulus),
-        units_(units),
-        length_(length) {}
+      : form_(form), sum_(sum), wire_(wire), cohort_(cohort), modulus_(modulus), units_(units), length_(length) {}
   Form form_;
-  planning::Release release_;
+  MixedSum sum_;
   queries::WireLattice wire_;
   std::size_t cohort_;
   std::optional<sealed::ShareModulus> modulus_;  // of binomial sums

@@ -558,6 +558,25 @@ TEST_F(ShuffledServiceTest, AfterARestartWhoRefusedIsNotAskedAgain) {
   EXPECT_EQ(asked(), "silo-0 silo-1");
 }
 
+TEST_F(ShuffledServiceTest, ARestartInTheMiddlePlansNothing) {
+  const RunId run = submit_text(shuffled_job(), Nonce{1}, false).value().run;
+  for (int i = 0; i < 3; ++i) {
+    (void)service_->on_connected(silo(i), now_).value();
+    say(i, wire::JobAnswer{run, std::nullopt});
+  }
+  ASSERT_EQ(state(run), RunState::Running);
+  std::size_t planned = 0;
+  const jobs::Planner planner = [&planned](const jobs::Job& job, const jobs::CohortMember& member) {
+    ++planned;
+    return jobs::plan_of(job, member);
+  };
+  RunMachine machine = RunMachine::open(store_, *store_.find(run).value(), wire::Limits{}, planner).value();
+  (void)machine.start(now_).value();
+  EXPECT_EQ(state(run), RunState::Running);
+  EXPECT_EQ(machine.phase(), RunMachine::Phase::Round);
+  EXPECT_EQ(planned, 0U);
+}
+
 TEST_F(ShuffledServiceTest, WhoSaysThatItDoesNotKnowTheRunIsNotAskedBeforeItAccepts) {
   const RunId run = submit(1);
   for (int i = 0; i < 3; ++i) (void)service_->on_connected(silo(i), now_).value();
