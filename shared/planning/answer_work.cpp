@@ -35,7 +35,12 @@ AnswerWork work_of_map(const Release& release) {
                  [&](const releases::MetricsMap& map) { return one_pass(map); },
                  [&](const releases::LocalRunMap& map) { return one_pass(map); },
                  [&](const releases::StatisticMap& map) { return one_pass(map); },
-                 [&](const releases::FeaturesMap& map) { return one_pass(map); },
+                 [&](const releases::FeaturesMap& map) {
+                   // Of a person every slot is worked through, whether there is a record in it or not.
+                   const std::optional<releases::PersonContribution>& persons = release.ask.records.persons;
+                   if (!persons) return one_pass(map);
+                   return AnswerWork{width * records * static_cast<double>(persons->records_max), 0.0, kRecordsMax};
+                 },
                  [&](const releases::PathMap& map) { return one_pass(map); }},
       release.ask.map);
 }

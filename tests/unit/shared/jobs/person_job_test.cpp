@@ -57,6 +57,19 @@ TEST(PersonJobTest, APlanOfPersonsIsThatOfAsManyRecordsButForItsDigest) {
   }
 }
 
+TEST(PersonJobTest, AStatisticOfTooManyPersonsIsTooMuchWork) {
+  tests::SmallFederation means;
+  means.statistics = R"({"noise":"gaussian","questions":[{"kind":"mean","column":"x0"}]})";
+  const Job persons = parse_job(of_persons(means).dump(), "job.json").value();
+  planning::Release release = *plan_of(persons, persons.cohort.front()).value().release({0});
+  const releases::SiloFacts& facts = persons.cohort.front().facts;
+  EXPECT_TRUE(planning::check_work(release, facts));
+  release.records_drawn = std::int64_t{1} << 40U;  // of each, every one of 8 slots is worked through
+  EXPECT_FALSE(planning::check_work(release, facts));
+  release.ask.records.persons.reset();
+  EXPECT_TRUE(planning::check_work(release, facts));
+}
+
 TEST(PersonJobTest, HowManyOfHerRecordsCountIsPartOfThePlan) {
   Json job = of_persons({});
   const Job eight = parse_job(job.dump(), "job.json").value();
