@@ -26,7 +26,7 @@ class ReplyMacKey {
   [[nodiscard]] static Result<ReplyMacKey> from_bytes(std::string_view bytes);
 
   /// 32 bytes, valid as long as this object: for the silos' sessions and the private files of both ends.
-  [[nodiscard]] std::string_view bytes() const noexcept { return key_.bytes(); }
+  [[nodiscard]] std::string_view bytes() const { return key_.bytes(); }
   [[nodiscard]] Digest mac(MacPurpose purpose, std::string_view text) const;
 
  private:

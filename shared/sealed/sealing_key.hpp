@@ -45,7 +45,7 @@ class SealingKey {
 
   [[nodiscard]] const SealingPublicKey& public_key() const noexcept { return public_key_; }
   /// 32 bytes for the coordinator's private file, valid as long as this object.
-  [[nodiscard]] std::string_view secret_bytes() const noexcept { return secret_.bytes(); }
+  [[nodiscard]] std::string_view secret_bytes() const { return secret_.bytes(); }
 
  private:
   explicit SealingKey(SecretBytes secret);

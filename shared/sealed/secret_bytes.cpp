@@ -18,7 +18,7 @@ SecretBytes::SecretBytes() {
   UNDERTONE_CHECK(memory_ != nullptr);
 }
 
-void SecretBytes::close() noexcept { UNDERTONE_CHECK(sodium_mprotect_readonly(memory_.get()) == 0); }
+void SecretBytes::close() { UNDERTONE_CHECK(sodium_mprotect_readonly(memory_.get()) == 0); }
 
 SecretBytes SecretBytes::draw() {
   SecretBytes out;
@@ -37,7 +37,7 @@ Result<SecretBytes> SecretBytes::copy_of(std::string_view bytes) {
   return out;
 }
 
-std::string_view SecretBytes::bytes() const noexcept {
+std::string_view SecretBytes::bytes() const {
   UNDERTONE_CHECK(memory_ != nullptr);
   return {reinterpret_cast<const char*>(memory_.get()), kBytes};
 }

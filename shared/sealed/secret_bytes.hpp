@@ -21,14 +21,14 @@ class SecretBytes {
   [[nodiscard]] static Result<SecretBytes> copy_of(std::string_view bytes);
 
   /// Valid as long as this object. To be written to its owner's file or session and nowhere else.
-  [[nodiscard]] std::string_view bytes() const noexcept;
+  [[nodiscard]] std::string_view bytes() const;
 
  private:
   struct Wipe {
     void operator()(unsigned char* memory) const noexcept;
   };
   SecretBytes();
-  void close() noexcept;
+  void close();
 
   std::unique_ptr<unsigned char, Wipe> memory_;
 };
