@@ -12,7 +12,9 @@ namespace undertone::bench {
 /// How large the attacks are.
 struct AttackSize {
   std::size_t mebibytes = 16;  // said by a member who may say as much as it likes
-  int silos = 200;             // of the job that is expensive to plan
+  int silos = 200;             // of jobs that are expensive to plan
+  int tries = 40;              // of the search for the dearest job of a kind
+  std::size_t of_kinds = 1;    // every so many-th kind of job alone
   std::chrono::milliseconds settle{1500};
 };
 
@@ -43,5 +45,7 @@ struct Attacked {
 [[nodiscard]] std::vector<Attacked> coordinator_attacks_shuffler(tests::Certificates& certificates,
                                                                  const AttackSize& size);
 [[nodiscard]] std::vector<Attacked> coordinator_attacks_silo(tests::Certificates& certificates, const AttackSize& size);
+/// The dearest legal job of every kind that a search finds: submitted by an operator, offered to a silo and a shuffler.
+[[nodiscard]] std::vector<Attacked> jobs_of_every_kind(tests::Certificates& certificates, const AttackSize& size);
 
 }  // namespace undertone::bench

@@ -9,6 +9,7 @@
 #include "shared/wire/frame.hpp"
 #include "shuffler/batch/batch_gate.hpp"
 #include "tests/bench/federation/attack.hpp"
+#include "tests/bench/federation/dearest.hpp"
 #include "tests/bench/federation/member.hpp"
 #include "tests/support/shuffled_job.hpp"
 
@@ -572,6 +573,56 @@ std::vector<Attacked> coordinator_attacks_silo(tests::Certificates& certificates
   attack(
       "one Welcome of 4 million empty receipts", [&](Member& member) { (void)member.say_bytes(amplified_welcome()); },
       [](std::uint64_t) { return of_refused_frame(); });
+  return out;
+}
+
+std::vector<Attacked> jobs_of_every_kind(tests::Certificates& certificates, const AttackSize& size) {
+  std::vector<Attacked> out;
+  const Ceiling most{0, 4 * kHouseSeconds, kStretch, 64 * kMebibyte + 4096 * static_cast<std::uint64_t>(size.silos),
+                     "read where it comes in, settled and planned on another thread, within `kCohortWorkMax`"};
+  const std::vector<DearJob> jobs = dearest_jobs({size.silos, size.tries, size.of_kinds});
+  const auto row = [&](const char* who, const char* whom, const DearJob& job, const Victim& victim,
+                       const std::function<void()>& attack) {
+    victim.begin();
+    attack();
+    out.push_back({who, whom, fmt::format("{}: {:.2g} operations", job.name, static_cast<double>(job.operations)),
+                   job.text.size(), victim.end(), most});
+  };
+  const tests::TemporaryFolder folder;
+  std::filesystem::create_directories(folder.path() / "hub");
+  const std::unique_ptr<Victim> hub = coordinator_victim(certificates, folder.path() / "hub", 0, size.settle);
+  const net::HttpClient client({false, "127.0.0.1", std::to_string(hub->ports().operators)}, nullptr, "",
+                               kOperatorsToken, std::chrono::minutes(5));
+  for (const DearJob& job : jobs)
+    row("operator", "coordinator", job, *hub, [&] {
+      const Result<net::HttpAnswer> submitted = client.request("POST", "/api/v1/jobs", job.text);
+      must(submitted.has_value(), "an answer over HTTP");
+      const auto said = nlohmann::json::parse(submitted->body);
+      if (!said.contains("run")) return;  // it names a shuffler that this coordinator has not got
+      const std::string run = "/api/v1/runs/" + said["run"].get<std::string>();
+      must(client.request("GET", run, "").has_value(), "an answer over HTTP");
+      must(client.request("POST", run + "/cancel", "").has_value(), "an answer over HTTP");
+    });
+  const auto offer = [&](const DearJob& job, Member& member) {
+    (void)member.say(wire::JobOffer{{sha256(job.text), {}}, job.text});
+  };
+  const Work work = make_work(1, 8, 50);
+  net::Credentials server = credentials_of(certificates, net::Side::Server, Role::Coordinator, "hub");
+  const MembersPort port;
+  std::filesystem::create_directories(folder.path() / "silo");
+  const std::unique_ptr<Victim> silo =
+      silo_victim(certificates, work, folder.path() / "silo", port.number(), 0, size.settle);
+  const std::unique_ptr<Member> to_silo = welcoming(server, port);
+  for (const DearJob& job : jobs)
+    row("coordinator", "silo", job, *silo, [&] {
+      offer(job, *to_silo);
+      (void)to_silo->hear();  // whether it takes part
+    });
+  net::Credentials dialled = credentials_of(certificates, net::Side::Client, Role::Coordinator, "hub");
+  std::filesystem::create_directories(folder.path() / "mixer");
+  const std::unique_ptr<Victim> mixer = shuffler_victim(certificates, folder.path() / "mixer", size.settle);
+  const std::unique_ptr<Member> to_mixer = greeted(dialled, mixer->ports().members);
+  for (const DearJob& job : jobs) row("coordinator", "shuffler", job, *mixer, [&] { offer(job, *to_mixer); });
   return out;
 }
 

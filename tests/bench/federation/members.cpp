@@ -39,8 +39,14 @@ void print(const Attacked& attacked) {
 bool bench_members(std::size_t mebibytes, int silos) {
   std::signal(SIGPIPE, SIG_IGN);  // a member whose connection is closed learns it from the write
   tests::Certificates certificates("bench");
-  AttackSize size{mebibytes, silos, std::chrono::milliseconds(1500)};
-  if (mebibytes < 4) size.settle = std::chrono::milliseconds(300);
+  AttackSize size;
+  size.mebibytes = mebibytes;
+  size.silos = silos;
+  if (mebibytes < 4) {
+    size.settle = std::chrono::milliseconds(300);
+    size.tries = 2;
+    size.of_kinds = 20;
+  }
   fmt::print(
       "members: what a certificate of each role costs others; ceilings in parentheses, seconds and stretches "
       "may be {:.0f} times theirs on a busy machine\n\n",
@@ -49,8 +55,9 @@ bool bench_members(std::size_t mebibytes, int silos) {
       "| who | whom | with what | MiB said | s of its loop | ms at a stretch | MiB at most / kept | from |\n"
       "| --- | --- | --- | --- | --- | --- | --- | --- |\n");
   bool held = true;
-  for (const auto& attacks : {silo_attacks_coordinator, silo_attacks_shuffler, operator_attacks_coordinator,
-                              shuffler_attacks, coordinator_attacks_shuffler, coordinator_attacks_silo}) {
+  for (const auto& attacks :
+       {silo_attacks_coordinator, silo_attacks_shuffler, operator_attacks_coordinator, shuffler_attacks,
+        coordinator_attacks_shuffler, coordinator_attacks_silo, jobs_of_every_kind}) {
     for (const Attacked& attacked : attacks(certificates, size)) {
       print(attacked);
       held = held && broken(attacked).empty();
