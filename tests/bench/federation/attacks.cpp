@@ -10,13 +10,15 @@
 #include "shuffler/batch/batch_gate.hpp"
 #include "tests/bench/federation/attack.hpp"
 #include "tests/bench/federation/dearest.hpp"
-#include "tests/bench/federation/member.hpp"
+#include "tests/support/member.hpp"
 #include "tests/support/shuffled_job.hpp"
 
 namespace undertone::bench {
 namespace {
 
 using certificates::Role;
+using tests::Member;
+using tests::MembersPort;
 
 constexpr std::uint64_t kMebibyte = std::uint64_t{1} << 20U;
 /// What allocators, page caches of SQLite and thread stacks may take beside what is counted.

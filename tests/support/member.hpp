@@ -1,13 +1,16 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <deque>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "shared/net/tls.hpp"
 #include "shared/wire/codec.hpp"
-#include "tests/bench/federation/parts.hpp"
 
-namespace undertone::bench {
+namespace undertone::tests {
 
 /// A port where a member waits for whoever dials it.
 class MembersPort {
@@ -43,6 +46,12 @@ class Member {
   bool say_bytes(std::string_view bytes);
   /// The next message that is no heartbeat; the other side must have one.
   [[nodiscard]] wire::Message hear();
+  /// The next message, heartbeats among them. @return nothing where none has come by then, or the other side has closed
+  [[nodiscard]] std::optional<wire::Message> next(std::chrono::steady_clock::time_point until);
+  /// Whether the other side has closed, as far as `next` has seen.
+  [[nodiscard]] bool closed() const noexcept { return closed_; }
+  /// Closes, whatever is still under way.
+  void hang_up();
   /// Says no more, then reads and forgets what is said until the other side has closed.
   void leave();
   /// Of payload and framing, without those of `greet` and TLS.
@@ -52,12 +61,15 @@ class Member {
 
  private:
   void begin(net::Credentials& credentials, bool dials);
+  /// Takes what came. @return whether the other side is still there
+  [[nodiscard]] bool take();
   int descriptor_;
   ssl_st* tls_ = nullptr;
   wire::Encoder encoder_{wire::Limits{}};
   wire::Decoder decoder_{wire::Limits{}};
-  std::vector<wire::Message> heard_;
+  std::deque<wire::Message> heard_;
+  bool closed_ = false;
   std::uint64_t bytes_said_ = 0;
 };
 
-}  // namespace undertone::bench
+}  // namespace undertone::tests

@@ -1,15 +1,27 @@
-#include "tests/bench/federation/member.hpp"
+#include "tests/support/member.hpp"
 
+#include <algorithm>
 #include <arpa/inet.h>
 #include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <iterator>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <poll.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
-namespace undertone::bench {
+namespace undertone::tests {
 namespace {
+
+void must(bool holds, const char* what) {
+  if (holds) return;
+  std::fprintf(stderr, "a member: %s\n", what);
+  std::_Exit(1);
+}
 
 sockaddr_in on_loopback(std::uint16_t port) {
   sockaddr_in out{};
@@ -75,20 +87,45 @@ bool Member::say_bytes(std::string_view bytes) {
   return true;
 }
 
-wire::Message Member::hear() {
+bool Member::take() {
   std::array<char, 65536> buffer;
+  const int size = ::SSL_read(tls_, buffer.data(), static_cast<int>(buffer.size()));
+  if (size <= 0) return false;
+  Result<std::vector<wire::Message>> messages = decoder_.feed({buffer.data(), static_cast<std::size_t>(size)});
+  must(messages.has_value(), "the other side's messages");
+  std::move(messages->begin(), messages->end(), std::back_inserter(heard_));
+  return true;
+}
+
+wire::Message Member::hear() {
   while (true) {
     while (!heard_.empty()) {
       wire::Message message = std::move(heard_.front());
-      heard_.erase(heard_.begin());
+      heard_.pop_front();
       if (!std::holds_alternative<wire::Heartbeat>(message)) return message;
     }
-    const int size = ::SSL_read(tls_, buffer.data(), static_cast<int>(buffer.size()));
-    must(size > 0, "the victim says something");
-    Result<std::vector<wire::Message>> messages = decoder_.feed({buffer.data(), static_cast<std::size_t>(size)});
-    must(messages.has_value(), "the victim's messages");
-    for (wire::Message& message : *messages) heard_.push_back(std::move(message));
+    must(take(), "the other side says something");
   }
+}
+
+std::optional<wire::Message> Member::next(std::chrono::steady_clock::time_point until) {
+  while (heard_.empty() && !closed_) {
+    if (::SSL_pending(tls_) == 0) {
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
+      pollfd socket{descriptor_, POLLIN, 0};
+      if (::poll(&socket, 1, static_cast<int>(std::max<std::int64_t>(0, left.count()))) == 0) return std::nullopt;
+    }
+    closed_ = !take();
+  }
+  if (heard_.empty()) return std::nullopt;
+  wire::Message message = std::move(heard_.front());
+  heard_.pop_front();
+  return message;
+}
+
+void Member::hang_up() {
+  ::shutdown(descriptor_, SHUT_RDWR);
+  closed_ = true;
 }
 
 void Member::leave() {
@@ -98,4 +135,4 @@ void Member::leave() {
   }
 }
 
-}  // namespace undertone::bench
+}  // namespace undertone::tests
