@@ -294,6 +294,17 @@ std::string expensive_job(int silos) {
   return job.dump();
 }
 
+/// Submits a job and waits until it is planned. @return what the coordinator said then
+nlohmann::json submitted(const net::HttpClient& client, const std::string& job) {
+  Result<net::HttpAnswer> answer = client.request("POST", "/api/v1/jobs", job);
+  while (true) {
+    must(answer.has_value(), "an answer over HTTP");
+    nlohmann::json said = nlohmann::json::parse(answer->body);
+    if (!said.contains("planning")) return said;
+    answer = client.request("GET", "/api/v1/planning/" + said["planning"].get<std::string>(), "");
+  }
+}
+
 }  // namespace
 
 std::vector<Attacked> operator_attacks_coordinator(tests::Certificates& certificates, const AttackSize& size) {
@@ -301,10 +312,12 @@ std::vector<Attacked> operator_attacks_coordinator(tests::Certificates& certific
   std::unique_ptr<Victim> hub;
   std::vector<Attacked> out;
   std::uint64_t said = 0;
+  const auto client = [&] {
+    return net::HttpClient({false, "127.0.0.1", std::to_string(hub->ports().operators)}, nullptr, "", kOperatorsToken,
+                           std::chrono::minutes(5));
+  };
   const auto ask = [&](const char* method, const std::string& target, const std::string& body) {
-    const net::HttpClient client({false, "127.0.0.1", std::to_string(hub->ports().operators)}, nullptr, "",
-                                 kOperatorsToken, std::chrono::minutes(5));
-    const Result<net::HttpAnswer> answer = client.request(method, target, body);
+    const Result<net::HttpAnswer> answer = client().request(method, target, body);
     must(answer.has_value(), "an answer over HTTP");
     said += body.size();
     return *answer;
@@ -322,9 +335,9 @@ std::vector<Attacked> operator_attacks_coordinator(tests::Certificates& certific
   const std::uint64_t plans = 4096 * static_cast<std::uint64_t>(size.silos);  // job and cohort, parsed twice, and plans
   attack(fmt::format("a legal job of {} silos that is expensive to plan, submitted and cancelled", size.silos),
          [&] {
-           const net::HttpAnswer submitted = ask("POST", "/api/v1/jobs", job);
-           const auto said_back = nlohmann::json::parse(submitted.body);
-           must(said_back.contains("run"), submitted.body.c_str());
+           said += job.size();
+           const auto said_back = submitted(client(), job);
+           must(said_back.contains("run"), said_back.dump().c_str());
            const auto cancelled = ask("POST", "/api/v1/runs/" + said_back["run"].get<std::string>() + "/cancel", "");
            must(cancelled.status < 300, cancelled.body.c_str());
          },
@@ -597,9 +610,7 @@ std::vector<Attacked> jobs_of_every_kind(tests::Certificates& certificates, cons
                                kOperatorsToken, std::chrono::minutes(5));
   for (const DearJob& job : jobs)
     row("operator", "coordinator", job, *hub, [&] {
-      const Result<net::HttpAnswer> submitted = client.request("POST", "/api/v1/jobs", job.text);
-      must(submitted.has_value(), "an answer over HTTP");
-      const auto said = nlohmann::json::parse(submitted->body);
+      const auto said = submitted(client, job.text);
       if (!said.contains("run")) return;  // it names a shuffler that this coordinator has not got
       const std::string run = "/api/v1/runs/" + said["run"].get<std::string>();
       must(client.request("GET", run, "").has_value(), "an answer over HTTP");
