@@ -136,8 +136,8 @@ asio::awaitable<void> SiloHost::on_coordinator(wire::Message message) {
   }
   gate_.close();
   busy_since_ = service::wall_clock();
-  asio::awaitable<std::vector<Action>> work = enter_on_worker(message);
-  std::vector<Action> actions = co_await asio::co_spawn(worker_, std::move(work), asio::use_awaitable);
+  asio::awaitable<Worked> work = enter_on_worker(message);
+  Worked worked = co_await asio::co_spawn(worker_, std::move(work), asio::use_awaitable);
   if (const auto* query = std::get_if<wire::QueryMessage>(&message); query != nullptr && gate_.holds()) {
     asio::awaitable<void> held = hold(*query, asked);
     co_await std::move(held);
@@ -145,7 +145,8 @@ asio::awaitable<void> SiloHost::on_coordinator(wire::Message message) {
   const std::set<std::string> put_off = gate_.open();
   busy_since_.reset();
   if (stopped_) co_return;
-  handle(std::move(actions));
+  if (worked.broken) std::rethrow_exception(worked.broken);  // the process ends
+  handle(std::move(worked.actions));
   send_again(put_off);
 }
 
@@ -162,8 +163,15 @@ std::vector<Action> SiloHost::enter(const wire::Message& message) {
   return actions;
 }
 
-asio::awaitable<std::vector<Action>> SiloHost::enter_on_worker(const wire::Message& message) {
-  co_return enter(message);
+asio::awaitable<SiloHost::Worked> SiloHost::enter_on_worker(const wire::Message& message) {
+  Worked worked;
+  const Containment containment;
+  try {
+    worked.actions = enter(message);
+  } catch (...) {  // dying here would tell when the computation was done
+    worked.broken = std::current_exception();
+  }
+  co_return worked;
 }
 
 asio::awaitable<void> SiloHost::hold(const wire::QueryMessage& query, std::chrono::steady_clock::time_point asked) {

@@ -2,6 +2,7 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/thread_pool.hpp>
+#include <exception>
 #include <map>
 #include <memory>
 #include <optional>
@@ -48,7 +49,12 @@ class SiloHost {
   /// Gives the agent a message. Where a run ends by it, the run's statement is written: that can take seconds, so this
   /// is for the worker wherever a message is not answered quickly.
   [[nodiscard]] std::vector<Action> enter(const wire::Message& message);
-  [[nodiscard]] boost::asio::awaitable<std::vector<Action>> enter_on_worker(const wire::Message& message);
+  /// What came of a message on the worker.
+  struct Worked {
+    std::vector<Action> actions;
+    std::exception_ptr broken;  // what the agent cannot go on after; null: it can
+  };
+  [[nodiscard]] boost::asio::awaitable<Worked> enter_on_worker(const wire::Message& message);
   /// Waits until the answer to a query may leave. Nothing else is read or answered meanwhile: it would tell when the
   /// computation was done.
   [[nodiscard]] boost::asio::awaitable<void> hold(const wire::QueryMessage& query,

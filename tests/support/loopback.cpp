@@ -113,6 +113,8 @@ LoopbackSilo::LoopbackSilo(const simulation::SimulatedSilo& spec, std::uint16_t 
   ledger_.emplace(silo::Ledger::open(database_, head_, key_, {"data", {}, holdout, open}, config_->policy.total,
                                      randomness_.kind(), clock)
                       .value());
+  std::set<std::string> dialled;
+  for (const net::LinkAddress& one : config_->shufflers) dialled.insert(one.name);
   std::vector<std::unique_ptr<silo::SiloMachine>> machines;
   machines.push_back(std::make_unique<silo::SiloMachine>(silo::SiloMachine::Setup{spec_.id,
                                                                                   config_->policy,
@@ -124,11 +126,20 @@ LoopbackSilo::LoopbackSilo(const simulation::SimulatedSilo& spec, std::uint16_t 
                                                                                   {},
                                                                                   *desk_,
                                                                                   "data",
-                                                                                  clock}));
+                                                                                  clock,
+                                                                                  dialled}));
   agent_.emplace(std::move(machines));
   host_.emplace(context_, *config_, *agent_, randomness_.kind());
   host_->start().value();
-  thread_ = std::thread([this] { context_.run(); });
+  thread_ = std::thread([this] {
+    std::string exception;
+    try {
+      context_.run();
+    } catch (const std::exception& thrown) {  // a process would die of it
+      exception = thrown.what();
+    }
+    ended_.set_value(exception);
+  });
 }
 
 LoopbackSilo::~LoopbackSilo() {

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <functional>
+#include <future>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -12,7 +13,7 @@
 #include "silo/oracles/test_randomness.hpp"
 #include "simulation/simulated_federation.hpp"
 #include "tests/support/certificates.hpp"
-#include "tests/support/memory_head.hpp"
+#include "tests/support/held_head.hpp"
 
 namespace undertone::tests {
 
@@ -66,6 +67,9 @@ class LoopbackSilo {
   LoopbackSilo& operator=(const LoopbackSilo&) = delete;
   /// The desk as the owner's commands open it: beside the agent, with a connection of its own.
   [[nodiscard]] silo::Desk& desk() { return *owners_desk_; }
+  [[nodiscard]] HeldHead& head() { return head_; }
+  /// Waits until the host has ended by itself. @return the exception that it ended by, or nothing
+  [[nodiscard]] std::string ended_by() { return ended_.get_future().get(); }
 
  private:
   simulation::SimulatedSilo spec_;
@@ -76,13 +80,14 @@ class LoopbackSilo {
   store::Database owners_desk_database_;
   std::optional<silo::Desk> desk_;
   std::optional<silo::Desk> owners_desk_;
-  MemoryHead head_;
+  HeldHead head_;
   silo::TestRandomness randomness_;
   std::optional<silo::Ledger> ledger_;
   std::optional<silo::SiloAgent> agent_;
   std::optional<silo::SiloConfig> config_;
   boost::asio::io_context context_{1};
   std::optional<silo::SiloHost> host_;
+  std::promise<std::string> ended_;
   std::thread thread_;
 };
 
