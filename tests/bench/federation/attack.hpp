@@ -13,7 +13,7 @@ namespace undertone::bench {
 struct AttackSize {
   std::size_t mebibytes = 16;  // said by a member who may say as much as it likes
   int silos = 200;             // of jobs that are expensive to plan
-  int tries = 40;              // of the search for the dearest job of a kind
+  int tries = 8;               // of the search for the dearest job of a kind
   std::size_t of_kinds = 1;    // every so many-th kind of job alone
   std::chrono::milliseconds settle{1500};
 };
