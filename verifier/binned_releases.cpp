@@ -155,7 +155,8 @@ bool BinnedBlock::is_kept(long double epsilon, long double delta) const {
   // Passes that are equal have one profile.
   std::vector<std::pair<const Bins*, std::uint64_t>> kinds;
   for (const auto& [pass, bins] : passes) {
-    const auto known = std::find_if(kinds.begin(), kinds.end(), [&](const auto& kind) { return *kind.first == bins; });
+    const auto known =
+        std::find_if(kinds.begin(), kinds.end(), [&bins = bins](const auto& kind) { return *kind.first == bins; });
     if (known == kinds.end()) {
       kinds.emplace_back(&bins, 1);
     } else {

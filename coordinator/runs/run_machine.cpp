@@ -415,7 +415,8 @@ Status RunMachine::open_round(TimePoint now, Actions& out) {
   delivered_ = false;
   for (const auto& [silo, member] : members_.all()) {
     if (!member.away_since) continue;
-    UNDERTONE_TRY(in_round([&](Round& round) { return round.on_away(silo, *member.away_since); }, now, out));
+    const auto away = [&silo = silo, since = *member.away_since](Round& round) { return round.on_away(silo, since); };
+    UNDERTONE_TRY(in_round(away, now, out));
   }
   return in_round([&](Round& round) { return round.open(now); }, now, out);
 }
