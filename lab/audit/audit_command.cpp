@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "lab/audit/person_pair.hpp"
 #include "shared/base/files.hpp"
 #include "shared/service/exit_code.hpp"
 #include "silo/oracles/secure_randomness.hpp"
@@ -32,6 +33,10 @@ const char* to_string(PairShape shape) {
 
 using Json = nlohmann::ordered_json;
 
+/// Of a job of persons: how many records the person has who is replaced, in either data set. A silo that counts records
+/// shows it.
+constexpr std::int64_t kRecordsOfOne = 50;
+constexpr std::int64_t kRecordsOfOther = 5;
 constexpr const char* kWarning = "a lower bound on epsilon, found by experiment: never a privacy guarantee";
 
 int report_canaries(const CanaryFinding& finding, double delta, bool json) {
@@ -60,7 +65,7 @@ struct ShapeFinding {
 };
 
 /// @param findings at least one
-int report_transcripts(const std::vector<ShapeFinding>& findings, const AuditRequest& request) {
+int report_transcripts(const std::vector<ShapeFinding>& findings, const AuditRequest& request, releases::Unit unit) {
   // A claim of its own for each block: what is flagged comes first, then what is nearest to its claim.
   const auto nearer = [](const ShapeFinding& a, const ShapeFinding& b) {
     return a.finding.lower - a.finding.claimed < b.finding.lower - b.finding.claimed;
@@ -99,8 +104,8 @@ int report_transcripts(const std::vector<ShapeFinding>& findings, const AuditReq
     fmt::print("{:10}  claimed {:.4g}, at least {:.4g}, {:.3g} of its largest influence reached{}\n", one.shape,
                one.finding.claimed, one.finding.lower, one.reach, one.finding.flagged() ? "  FLAGGED" : "");
   }
-  fmt::print("claimed: epsilon {:.4g} at delta {:.3g}; the changed record reaches {:.3g} of its largest influence\n",
-             finding.claimed, request.settings.delta, reach);
+  fmt::print("claimed: epsilon {:.4g} at delta {:.3g}; the changed {} reaches {:.3g} of its largest influence\n",
+             finding.claimed, request.settings.delta, releases::to_string(unit), reach);
   fmt::print("{} of {} against {} of {}: epsilon is at least {:.4g} (95 %), {:.4g} beyond doubt ({:.1g})\n",
              finding.counts.true_positives, finding.counts.positives, finding.counts.false_positives,
              finding.counts.negatives, finding.lower_told, finding.lower, request.settings.error);
@@ -145,6 +150,8 @@ Status check_known(const jobs::Job& job, bool canaries) {
   }
   const bool sums_of_linear =
       job.model && job.model->linear() != nullptr && std::holds_alternative<releases::L2Bound>(job.bound);
+  if (canaries && job.unit == releases::Unit::Person)
+    return Error{ErrorCode::InvalidArgument, "canaries are of records, one each: leave --canaries out"};
   if (canaries && !sums_of_linear) {
     return Error{ErrorCode::InvalidArgument,
                  fmt::format("canaries are for sums of linear models' gradients, not for {} and {}: leave --canaries "
@@ -194,12 +201,13 @@ int run_audit(const AuditRequest& request) {
   settings.error_told /= static_cast<double>(shapes.size());
   std::vector<ShapeFinding> findings;
   for (const PairShape shape : shapes) {
-    const WorstPair pair = worst_pair(*job, *member, *plan, shape);
+    WorstPair pair = worst_pair(*job, *member, *plan, shape);
+    if (job->unit == releases::Unit::Person) pair = pair_of_persons(std::move(pair), kRecordsOfOne, kRecordsOfOther);
     const Result<AuditFinding> finding = audit_transcripts(*silo, *plan, pair, settings);
     if (!finding) return service::fail(finding.error());
     findings.push_back({to_string(shape), *finding, pair.test->reach()});
   }
-  return report_transcripts(findings, request);
+  return report_transcripts(findings, request, job->unit);
 }
 
 }  // namespace undertone::lab

@@ -59,14 +59,19 @@ class ProductSilo final : public AuditedSilo {
     const auto clock = [] { return std::int64_t{0}; };
     const Digest holdout = member_.facts.holdout_public ? sha256("audited holdout") : Digest{};
     const Digest open = member_.facts.public_records > 0 ? sha256("audited public records") : Digest{};
-    Result<silo::Ledger> ledger = silo::Ledger::open(disk, head, key_, {"audited", {}, holdout, open},
-                                                     allowing(job_, member_).total, randomness->kind(), clock);
+    silo::DatasetIdentity identity{"audited", {}, holdout, open};
+    if (dataset.training.of_persons()) {
+      identity.unit = releases::Unit::Person;
+      identity.persons = sha256("audited persons");
+    }
+    Result<silo::Ledger> ledger =
+        silo::Ledger::open(disk, head, key_, identity, allowing(job_, member_).total, randomness->kind(), clock);
     if (!ledger) return ledger.error();
     silo::SiloMachine machine(
         {member_.facts.silo,
          allowing(job_, member_),
          {job_.schema, static_cast<std::int64_t>(dataset.training.count()),
-          static_cast<std::int64_t>(dataset.holdout.count()), member_.facts.holdout_public},
+          static_cast<std::int64_t>(dataset.holdout.count()), member_.facts.holdout_public, 0, job_.unit},
          dataset,
          *ledger,
          *randomness,
