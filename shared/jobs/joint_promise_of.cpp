@@ -16,8 +16,9 @@ std::size_t silos_of(const Job& job) {
   return std::min(job.silos_per_person.value_or(job.cohort.size()), job.cohort.size());
 }
 
-/// What the dearest promises add up to, unplanned.
+/// What the dearest promises add up to, unplanned. @return nothing, too, where they count on others: they do not add up
 std::optional<planning::JointPromise> added_targets(const Job& job, std::size_t silos) {
+  if (job.shuffle && silos > 1) return std::nullopt;
   std::vector<double> epsilons;
   std::vector<double> deltas;
   for (const CohortMember& member : job.cohort) {
@@ -31,6 +32,25 @@ std::optional<planning::JointPromise> added_targets(const Job& job, std::size_t 
     return sum;
   };
   const planning::JointPromise out{silos, largest(epsilons), largest(deltas)};
+  return out.epsilon <= 30.0 ? std::optional(out) : std::nullopt;
+}
+
+/// Of plans that count on other silos' noise or on shufflers. Somebody at several silos moves one total at all of them,
+/// whose noise then hides all of that together: the plans' promises to her do not compose. What each silo's own noise
+/// promises does.
+std::optional<planning::JointPromise> added_of_own_noise(const std::vector<planning::AlikeSilos>& cohort,
+                                                         std::size_t silos) {
+  planning::JointPromise out{silos};
+  std::vector<double> epsilons;
+  for (const planning::AlikeSilos& alike : cohort) {
+    const std::optional<double> epsilon =
+        silos == 1 ? alike.plan->epsilon().value_rounded_up() : alike.plan->epsilon_without_shuffler();
+    if (!epsilon) return std::nullopt;
+    epsilons.insert(epsilons.end(), std::min(alike.count, silos), *epsilon);
+    out.delta = std::max(out.delta, static_cast<double>(silos) * alike.plan->delta().value_rounded_up());
+  }
+  std::sort(epsilons.rbegin(), epsilons.rend());
+  for (std::size_t i = 0; i < std::min(silos, epsilons.size()); ++i) out.epsilon += epsilons[i];
   return out.epsilon <= 30.0 ? std::optional(out) : std::nullopt;
 }
 
@@ -54,7 +74,10 @@ std::optional<planning::JointPromise> joint_promise_of(const Job& job) {
     plans.push_back(std::move(*plan));
     cohort.push_back({&plans.back(), left.mapped()});
   }
-  const std::optional<planning::JointPromise> out = planning::joint_promise(cohort, silos_of(job));
+  const bool on_others =
+      std::any_of(plans.begin(), plans.end(), [](const planning::Plan& plan) { return plan.shuffling().has_value(); });
+  const std::optional<planning::JointPromise> out =
+      on_others ? added_of_own_noise(cohort, silos_of(job)) : planning::joint_promise(cohort, silos_of(job));
   return meter.exhausted() ? added_targets(job, silos_of(job)) : out;
 }
 
