@@ -140,8 +140,8 @@ std::vector<std::int64_t> DirectCohort::answer(const queries::Query& query, std:
           : silo::TestRandomness(setup_.seed, one.id).stream(setup_.run, query.round);
   const planning::Release& release = *release_of(one, query.round);
   if (release.ask.kind() == releases::QuestionKind::ControlledRun) {
-    return silo::local_run(controlled_start(query, member), release, one.dataset->training, setup_.wire, *scratch.sums,
-                           *stream);
+    return silo::local_run(controlled_start(query, member), release, one.dataset->training, nullptr, setup_.wire,
+                           *scratch.sums, *stream);
   }
   const std::optional<silo::PersonDraw> draw = person_draw(setup_, one.id, release.ask.records, query.round);
   const silo::OracleData data{*one.dataset, places_[member], draw ? &*draw : nullptr};

@@ -196,8 +196,7 @@ Result<ReadJob> read_job(const nlohmann::json& document, config::Problems& probl
     choice.model = smoothed(*choice.model.linear(), *algorithm.theorem->envelope);
   if (algorithm.method) check_model(algorithm, model, problems);
   if (algorithm.method && privacy.unit == releases::Unit::Person)
-    check_persons(*algorithm.method, model,
-                  {*privacy.person, *bound, shuffled, noise_norm.has_value(), projection.has_value()}, problems);
+    check_persons(*algorithm.method, model, {*privacy.person, projection.has_value()}, problems);
   if (algorithm.method && problems.none()) check_parts(algorithm, model, shuffled, cohort, problems);
   if (algorithm.method && !projection) check_smoothness((*algorithm.method)->traits(), model, schema, problems);
   if (model.moments() != nullptr && problems.none()) check_moments(*algorithm.method, problem, problems);

@@ -142,14 +142,10 @@ void check_persons(const algorithms::Method& algorithm, const models::Model& mod
   if (const Form form = model.network() != nullptr ? Form::MeanOfClipped : Form::ClippedMean; form != job.person.form)
     problems.add("/privacy/person/contribution",
                  fmt::format("expected \"{}\" of a {} model", releases::to_string(form), model.name()));
-  if (job.shuffled) refuse("a shuffled job");
   // It is a product over all rows at once, whose number is secret: neither its time nor its last digits may tell of it.
   if (job.projected) refuse("a projection or standardisation");
-  // A descent of a silo's own draws records, an objective's noise is proven for one record's curvature, and a bound by
-  // coordinates or in another norm is not that of a person's mean.
-  if (traits.local_steps != 0 || traits.twice_differentiable || !std::holds_alternative<releases::L2Bound>(job.bound) ||
-      job.generalised_noise)
-    refuse(std::string(algorithm->name()));
+  // An objective's noise is proven for one record's curvature.
+  if (traits.twice_differentiable) refuse(std::string(algorithm->name()));
 }
 
 void check_parts(const AlgorithmChoice& algorithm, const models::Model& model, bool shuffled,

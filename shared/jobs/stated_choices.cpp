@@ -70,8 +70,10 @@ Result<StatedQuestion> state(const LeastLossAsked& what, const statistics::Losse
     Stated stated;
     stated.value = mean[j];
     stated.noise = {-map.half_width, map.half_width};
-    stated.note = silos.size() > 1 ? "the mean of what the silos chose, weighted by records: no interval is known"
-                                   : "chosen by the exponential mechanism: no interval is known";
+    stated.note = silos.size() > 1
+                      ? fmt::format("the mean of what the silos chose, weighted by {}: no interval is known",
+                                    releases::plural_of(silos.front().release->ask.unit()))
+                      : "chosen by the exponential mechanism: no interval is known";
     out.estimates.push_back({name, std::move(stated)});
   }
   return out;

@@ -334,8 +334,11 @@ std::vector<std::string> cell_names(const StatisticAsked& asked) {
   return names;
 }
 
-Result<StatedQuestion> state_question(const StatisticAsked& asked, const algorithms::StatisticsSettings& settings,
-                                      const std::vector<SiloTotals>& silos) {
+namespace {
+
+/// By its kind, whatever the unit.
+Result<StatedQuestion> state_by_kind(const StatisticAsked& asked, const algorithms::StatisticsSettings& settings,
+                                     const std::vector<SiloTotals>& silos) {
   UNDERTONE_TRY(const statistics::Confidence confidence, statistics::Confidence::create(settings.confidence));
   if (silos.empty()) return Error{ErrorCode::InvalidArgument, fmt::format("the {}: nobody answered", asked.name)};
   Asking asking{asked,
@@ -368,7 +371,7 @@ Result<StatedQuestion> state_question(const StatisticAsked& asked, const algorit
   // What is asked of a function later has intervals of its own.
   if (std::holds_alternative<algorithms::FunctionAsked>(asked.what)) return StatedQuestion{};
   if (algorithms::selects(asked)) return state_choice(asked, silos, confidence);
-  Result<StatedQuestion> stated = std::visit(
+  return std::visit(
       Overloaded{
           [&](const algorithms::HistogramAsked& /*what*/) { return state_table(asking); },
           [](const algorithms::ReportsAsked& /*above*/) -> Result<StatedQuestion> { UNDERTONE_CHECK(false); },
@@ -380,8 +383,16 @@ Result<StatedQuestion> state_question(const StatisticAsked& asked, const algorit
           [&](const algorithms::TableAsked& /*what*/) { return state_table(asking); },
           [&](const auto& what) { return state(asking, what); }},
       asked.what);
+}
+
+}  // namespace
+
+Result<StatedQuestion> state_question(const StatisticAsked& asked, const algorithms::StatisticsSettings& settings,
+                                      const std::vector<SiloTotals>& silos) {
+  Result<StatedQuestion> stated = state_by_kind(asked, settings, silos);
+  if (!stated) return stated;
   const std::optional<releases::PersonContribution>& persons = silos.front().release->ask.records.persons;
-  if (stated && persons)
+  if (persons)
     for (NamedEstimate& estimate : stated->estimates)
       estimate.stated.note += fmt::format("{}of persons, each by the mean over {} of her records at most",
                                           estimate.stated.note.empty() ? "" : "; ", persons->records_max);

@@ -216,13 +216,19 @@ std::optional<double> Ask::noise_norm() const noexcept {
 const ReportsForm* Ask::reports() const noexcept { return std::get_if<ReportsForm>(&form); }
 
 bool takes_persons(const Ask& ask) {
-  const auto* sum = std::get_if<SumForm>(&ask.form);
-  const bool of_gradients = std::holds_alternative<GradientMap>(ask.map) ||
-                            std::holds_alternative<GradientDifferenceMap>(ask.map) ||
-                            std::holds_alternative<MetricsMap>(ask.map);
-  if (sum == nullptr || sum->noise_norm) return false;
-  if (std::holds_alternative<FeaturesMap>(ask.map)) return std::holds_alternative<PairBound>(ask.bound);
-  return of_gradients && std::holds_alternative<L2Bound>(ask.bound);
+  if (ask.reports() != nullptr) return false;
+  return std::visit(
+      Overloaded{[](const GradientMap& /*map*/) { return true; },
+                 [](const GradientDifferenceMap& /*map*/) { return true; },
+                 [](const MetricsMap& /*map*/) { return true; }, [](const ScoresMap& /*map*/) { return true; },
+                 [](const PathMap& /*map*/) { return true; },
+                 // Control variates carry what a person said from round to round.
+                 [](const LocalRunMap& map) { return !map.steps.controlled; },
+                 [](const LocalChoicesMap& /*map*/) { return true; },
+                 // The proof is for a Hessian of rank one, a record's.
+                 [](const MinimiserMap& /*map*/) { return false; }, [](const StatisticMap& /*map*/) { return false; },
+                 [](const FeaturesMap& /*map*/) { return true; }},
+      ask.map);
 }
 
 bool reports_indicators(const Ask& ask) {

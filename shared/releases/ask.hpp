@@ -275,8 +275,9 @@ struct Ask {
   [[nodiscard]] Eigen::Index answer_size() const noexcept { return selects() ? 1 : dimension; }
 };
 
-/// Whether a person can contribute to such a release once, however many records she has: to sums of gradients, of their
-/// differences and of metrics that are clipped in l2, and to a feature map's totals with the mean over her records.
+/// Whether a person can contribute to such a release once, however many records she has: to whatever is made of
+/// gradients, of their differences and of metrics, and to a feature map's totals, or a choice among them, with the mean
+/// over her records. A report is of one record.
 /// Source: spec person-unit 3.1, 6.
 [[nodiscard]] bool takes_persons(const Ask& ask);
 

@@ -12,6 +12,16 @@ std::string_view to_string(Unit unit) noexcept {
   return "";
 }
 
+std::string_view plural_of(Unit unit) noexcept {
+  switch (unit) {
+    case Unit::Person:
+      return "persons";
+    case Unit::Record:
+      return "records";
+  }
+  return "";
+}
+
 std::string_view to_string(PersonContribution::Form form) noexcept {
   switch (form) {
     case PersonContribution::Form::ClippedMean:

@@ -31,7 +31,9 @@ inline constexpr std::int64_t kPersonRecordsMax = 64;
 
 /// "record", "person"
 [[nodiscard]] std::string_view to_string(Unit unit) noexcept;
-/// Its inverse. @return an error that says what was expected
+/// "records", "persons"
+[[nodiscard]] std::string_view plural_of(Unit unit) noexcept;
+/// The inverse of `to_string`. @return an error that says what was expected
 [[nodiscard]] Result<Unit> parse_unit(std::string_view text);
 
 }  // namespace undertone::releases

@@ -61,7 +61,7 @@ Status check_answerable(const jobs::Job& job, const releases::Ask& ask) {
   if (ask.kind() == releases::QuestionKind::ControlledRun) return refuse("control variates are of simulations alone");
   const bool trains = !std::holds_alternative<releases::FeaturesMap>(ask.map);
   if (ask.records.persons.has_value() != (job.unit == releases::Unit::Person) ||
-      (ask.records.persons && (!releases::takes_persons(ask) || job.projection || job.shuffle ||
+      (ask.records.persons && (!releases::takes_persons(ask) || job.projection ||
                                (trains && (!job.model || job.model->moments() != nullptr)))))
     return refuse("persons contribute to clipped sums of models of their own features, and to statistics");
   const auto* statistic = std::get_if<releases::StatisticMap>(&ask.map);

@@ -26,8 +26,8 @@ std::vector<std::int64_t> reordered(const std::vector<std::int64_t>& drawn, cons
 }
 
 std::vector<std::int64_t> local_run(const LocalStart& start, const planning::Release& release,
-                                    const models::Records& block, const queries::WireLattice& wire, RecordSums& sums,
-                                    ReleaseStream& stream) {
+                                    const models::Records& block, const PersonDraw* persons,
+                                    const queries::WireLattice& wire, RecordSums& sums, ReleaseStream& stream) {
   const mechanisms::GaussianLattice& gaussian = std::get<mechanisms::GaussianLattice>(release.mechanism);
   const releases::LocalSteps* local = release.ask.local();
   UNDERTONE_CHECK(local != nullptr && release.records_drawn == local->records && release.population == block.count());
@@ -38,7 +38,7 @@ std::vector<std::int64_t> local_run(const LocalStart& start, const planning::Rel
   std::vector<std::int64_t> noise(gradient.size());
   for (std::uint64_t step = 0; step < local->steps; ++step) {
     const std::vector<std::int64_t> drawn = drawn_for_step(release, sums, stream);
-    sums.gradients(iterate, gaussian.lattice, {block, drawn}, gradient);
+    sums.gradients(iterate, gaussian.lattice, {block, drawn, std::nullopt, persons}, gradient);
     stream.fill_gaussian(gaussian.log2_stddev, noise);
     if (local->proximal > 0.0) iterate -= local->step_size * local->proximal * (iterate - start.point);
     if (start.control.size() > 0) iterate -= local->step_size * (start.control - start.variate);
@@ -49,8 +49,8 @@ std::vector<std::int64_t> local_run(const LocalStart& start, const planning::Rel
 }
 
 std::vector<std::int64_t> local_choices(const Eigen::VectorXd& start, const planning::Release& release,
-                                        const models::Records& block, const queries::WireLattice& wire,
-                                        RecordSums& sums, ReleaseStream& stream) {
+                                        const models::Records& block, const PersonDraw* persons,
+                                        const queries::WireLattice& wire, RecordSums& sums, ReleaseStream& stream) {
   const auto& selection = std::get<mechanisms::Selection>(release.mechanism);
   const auto& choices = std::get<releases::LocalChoicesMap>(release.ask.map);
   UNDERTONE_CHECK(release.records_drawn == block.count() && release.population == block.count());
@@ -62,7 +62,7 @@ std::vector<std::int64_t> local_choices(const Eigen::VectorXd& start, const plan
   std::vector<std::int64_t> scores(static_cast<std::size_t>(choices.vertices.count()));
   Eigen::VectorXd iterate = start;
   for (std::uint64_t step = 1; step <= choices.steps; ++step) {
-    sums.clamped_gradients(iterate, selection.lattice, {block, everybody}, gradient);
+    sums.clamped_gradients(iterate, selection.lattice, {block, everybody, std::nullopt, persons}, gradient);
     choices.vertices.scores(gradient, scores);
     const auto vertex = static_cast<Eigen::Index>(stream.select(selection.draw, scores));
     const double size = 2.0 / (static_cast<double>(step) + 1.0);

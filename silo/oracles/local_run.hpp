@@ -23,21 +23,26 @@ struct LocalStart {
 ///                 release's lattice + lambda (w - w_r) + c - c_i)
 /// Every step's noised gradient could be published, so what is made of them is post-processing: the message costs what
 /// its draws cost. What leaves the wire's type is clamped to it.
+/// Of persons, draws are of persons, and every step looks at the same ones of a person's records.
+/// @param persons of a block of persons: which of their records are looked at; null of one of records
 /// @return [d] wire steps
 /// Source: federated-core 3.6; lambda: Li et al. 2020 (FedProx), Algorithm 2; c: Karimireddy et al. 2020 (SCAFFOLD),
 /// Algorithm 1.
 [[nodiscard]] std::vector<std::int64_t> local_run(const LocalStart& start, const planning::Release& release,
-                                                  const models::Records& block, const queries::WireLattice& wire,
-                                                  RecordSums& sums, ReleaseStream& stream);
+                                                  const models::Records& block, const PersonDraw* persons,
+                                                  const queries::WireLattice& wire, RecordSums& sums,
+                                                  ReleaseStream& stream);
 
 /// The iterate after the release's own Frank-Wolfe steps 2/(t+1) from a public point, each to a vertex that the
 /// exponential mechanism chooses by all records' gradients, clamped coordinate by coordinate. Every choice could be
 /// published, so that the message costs what its choices cost. What leaves the wire's type is clamped to it.
+/// @param persons as of `local_run`
 /// @return [d] wire steps
 /// Source: spec constraint-geometry 2.5, non-euclidean 3.2 F.
 [[nodiscard]] std::vector<std::int64_t> local_choices(const Eigen::VectorXd& start, const planning::Release& release,
-                                                      const models::Records& block, const queries::WireLattice& wire,
-                                                      RecordSums& sums, ReleaseStream& stream);
+                                                      const models::Records& block, const PersonDraw* persons,
+                                                      const queries::WireLattice& wire, RecordSums& sums,
+                                                      ReleaseStream& stream);
 
 /// c_i after a run: c_i - c + (w_r - w_i)/(K eta), w_i where it ended, as everybody read it. It is the mean of the
 /// noised gradients of its steps, so nothing is charged for it. Source: SCAFFOLD, Algorithm 1, option II.

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "shared/base/column_products.hpp"
+#include "shared/geometry/duality_map.hpp"
 #include "shared/mechanisms/clipped_sum.hpp"
 #include "shared/models/layered_model.hpp"
 #include "shared/releases/unit.hpp"
@@ -56,25 +57,62 @@ class PersonSums final : public RecordSums {
 
   void gradients(const Eigen::VectorXd& point, const mechanisms::Lattice& lattice, const Drawn& drawn,
                  std::span<std::int64_t> sum) override {
-    add_up(lattice, drawn, sum, [&](std::span<const std::int64_t> rows, Numbers& factors) {
-      derivatives(point, drawn.block, rows, factors);
-    });
+    add_clipped_means(nullptr, lattice, drawn, sum, PathTerm{point, point});
+  }
+
+  void dual_gradients(const Eigen::VectorXd& point, const DualClip& dual, const mechanisms::Lattice& lattice,
+                      const Drawn& drawn, std::span<std::int64_t> sum) override {
+    add_clipped_means(&dual, lattice, drawn, sum, PathTerm{point, point});
   }
 
   void differences(const PointPair& points, const mechanisms::Lattice& lattice, const Drawn& drawn,
                    std::span<std::int64_t> sum) override {
-    Numbers there{};
-    add_up(lattice, drawn, sum, [&](std::span<const std::int64_t> rows, Numbers& factors) {
-      derivatives(points.subtrahend, drawn.block, rows, there);
-      derivatives(points.minuend, drawn.block, rows, factors);
-      for (std::size_t i = 0; i < rows.size(); ++i) factors[i] -= there[i];
+    add_clipped_means(nullptr, lattice, drawn, sum, PathTerm{points.minuend, points.subtrahend, 1.0});
+  }
+
+  void dual_differences(const PointPair& points, const DualClip& dual, const mechanisms::Lattice& lattice,
+                        const Drawn& drawn, std::span<std::int64_t> sum) override {
+    add_clipped_means(&dual, lattice, drawn, sum, PathTerm{points.minuend, points.subtrahend, 1.0});
+  }
+
+  void clamped_gradients(const Eigen::VectorXd& point, const mechanisms::ClampLattice& lattice, const Drawn& drawn,
+                         std::span<std::int64_t> sum) override {
+    mechanisms::ClampedSum clamped(lattice, model_.dimension());
+    for_means(drawn, PathTerm{point, point}, [&](std::span<double> factors, std::span<const std::int64_t> columns) {
+      clamped.add_linear(factors, means_, columns);
+    });
+    clamped.take(sum);
+  }
+
+  void add_clamped_terms(const PathTerm& term, const mechanisms::ClampUnits& units, const Drawn& drawn,
+                         std::span<std::int64_t> sum) override {
+    mechanisms::ClampedSum clamped(units, model_.dimension());
+    for_means(drawn, term, [&](std::span<double> factors, std::span<const std::int64_t> columns) {
+      clamped.add_linear(factors, means_, columns);
+    });
+    std::vector<std::int64_t> own(sum.size());
+    clamped.take(own);
+    for (std::size_t j = 0; j < sum.size(); ++j) sum[j] += own[j];
+  }
+
+  void scores(const Eigen::Ref<const Eigen::VectorXd>& point, const Eigen::MatrixXd& directions,
+              const mechanisms::Lattice& lattice, const Drawn& drawn, std::span<std::int64_t> sum) override {
+    UNDERTONE_CHECK(directions.rows() == model_.dimension() &&
+                    static_cast<std::size_t>(directions.cols()) == sum.size());
+    const Eigen::Index features = model_.features();
+    Eigen::VectorXd own(directions.cols());
+    std::fill(sum.begin(), sum.end(), 0);
+    for_means(drawn, PathTerm{point, point}, [&](std::span<double> factors, std::span<const std::int64_t> columns) {
+      for (std::size_t i = 0; i < factors.size(); ++i) {
+        own.noalias() = directions.topRows(features).transpose() * means_.col(columns[i]).head(features);
+        if (model_.intercept()) own += means_(features, columns[i]) * directions.row(features).transpose();
+        own *= factors[i];
+        mechanisms::add_clipped(own, lattice, sum);
+      }
     });
   }
 
-  void clamped_gradients(const Eigen::VectorXd& /*point*/, const mechanisms::ClampLattice& /*lattice*/,
-                         const Drawn& /*drawn*/, std::span<std::int64_t> /*sum*/) override {
-    UNDERTONE_CHECK(false);  // a job of persons that selects is refused where it is offered
-  }
+  [[nodiscard]] const models::LinearModel* linear() const noexcept override { return &model_; }
 
   void metrics(const Eigen::VectorXd& point, const mechanisms::Lattice& lattice, const Drawn& drawn,
                std::span<std::int64_t> sum) override {
@@ -91,49 +129,69 @@ class PersonSums final : public RecordSums {
                        std::span(norms_squared_).first(rows.size()));
   }
 
-  /// @param compute the factors of some rows
-  template <class Compute>
-  void add_up(const mechanisms::Lattice& lattice, const Drawn& drawn, std::span<std::int64_t> sum,
-              const Compute& compute) {
+  /// The factors of some rows' terms.
+  void factors_of(const PathTerm& term, const models::Records& block, std::span<const std::int64_t> rows,
+                  Numbers& factors) {
+    derivatives(term.point, block, rows, factors);
+    if (term.carried == 0.0) return;
+    Numbers there{};
+    derivatives(term.from, block, rows, there);
+    for (std::size_t i = 0; i < rows.size(); ++i) factors[i] -= term.carried * there[i];
+  }
+
+  /// Puts persons' means into columns of `means_`, some at a time, and hands on the factors before them.
+  /// @param use takes the factors and the columns' numbers
+  template <class Use>
+  void for_means(const Drawn& drawn, const PathTerm& term, const Use& use) {
     UNDERTONE_CHECK(drawn.persons != nullptr);
-    if (sum_) {
-      sum_->restart(lattice);
-    } else {
-      sum_.emplace(lattice, model_.dimension());
-    }
-    std::array<double, kPersonsTogether> scales{};
-    std::array<double, kPersonsTogether> squares{};
-    std::array<double, kPersonsTogether> products{};
+    std::array<double, kPersonsTogether> factors{};
     std::array<std::int64_t, kPersonsTogether> columns{};
     for (std::size_t i = 0; i < kPersonsTogether; ++i) columns[i] = static_cast<std::int64_t>(i);
-    std::size_t counted = drawn.counted.value_or(drawn.positions.size());
     std::span<const std::int64_t> left = drawn.positions;
     if (drawn.block.rows() == 0) left = {};  // nobody has a record
     while (!left.empty()) {
       const std::span<const std::int64_t> now = left.first(std::min(kPersonsTogether, left.size()));
       left = left.subspan(now.size());
-      for (std::size_t i = 0; i < now.size(); ++i) scales[i] = put_mean(drawn, now[i], i, compute);
-      column_products(features_, std::span(columns).first(now.size()), zeros_, std::span(products).first(now.size()),
-                      std::span(squares).first(now.size()));
-      if (model_.intercept())
-        for (std::size_t i = 0; i < now.size(); ++i)
-          squares[i] += means_(model_.features(), static_cast<Eigen::Index>(i)) *
-                        means_(model_.features(), static_cast<Eigen::Index>(i));
-      sum_->add_first(std::min(counted, now.size()), std::span(scales).first(now.size()),
-                      std::span(squares).first(now.size()), means_, std::span(columns).first(now.size()));
-      counted -= std::min(counted, now.size());
+      for (std::size_t i = 0; i < now.size(); ++i) factors[i] = put_mean(drawn, now[i], i, term);
+      use(std::span(factors).first(now.size()), std::span<const std::int64_t>(columns).first(now.size()));
     }
+  }
+
+  /// @param dual may be null
+  void add_clipped_means(const DualClip* dual, const mechanisms::Lattice& lattice, const Drawn& drawn,
+                         std::span<std::int64_t> sum, const PathTerm& term) {
+    if (sum_) {
+      sum_->restart(lattice);
+    } else {
+      sum_.emplace(lattice, model_.dimension());
+    }
+    std::array<double, kPersonsTogether> products{};
+    std::array<double, kPersonsTogether> squares{};
+    std::size_t counted = drawn.counted.value_or(drawn.positions.size());
+    for_means(drawn, term, [&](std::span<double> factors, std::span<const std::int64_t> columns) {
+      const std::size_t now = factors.size();
+      column_products(features_, columns, zeros_, std::span(products).first(now), std::span(squares).first(now));
+      for (std::size_t i = 0; i < now; ++i) {
+        const double constant = model_.intercept() ? means_(model_.features(), columns[i]) : 0.0;
+        squares[i] += constant * constant;
+        if (dual == nullptr) continue;
+        double length = geometry::lp_norm(features_.col(columns[i]), dual->exponent);
+        if (model_.intercept()) length = geometry::lp_norm(Eigen::Vector2d(length, constant), dual->exponent);
+        factors[i] = dual->clipped(factors[i], length);
+      }
+      sum_->add_first(std::min(counted, now), factors, std::span(squares).first(now), means_, columns);
+      counted -= std::min(counted, now);
+    });
     sum_->take(sum);
   }
 
   /// Puts a person's (h, c) into a column. @return the factor before it
-  template <class Compute>
-  double put_mean(const Drawn& drawn, std::int64_t person, std::size_t column, const Compute& compute) {
+  double put_mean(const Drawn& drawn, std::int64_t person, std::size_t column, const PathTerm& term) {
     Rows rows{};
     const std::span<std::int64_t> looked(rows.data(), drawn.persons->records_max());
     const std::size_t counted = drawn.persons->rows_of(drawn.block, person, looked);
     Numbers factors{};
-    compute(std::span<const std::int64_t>(looked), factors);
+    factors_of(term, drawn.block, looked, factors);
     // A gradient that is not finite adds zero, and still is one of hers.
     for (std::size_t i = 0; i < looked.size(); ++i)
       if (i >= counted || !std::isfinite(factors[i])) factors[i] = 0.0;

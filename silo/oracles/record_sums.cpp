@@ -161,10 +161,7 @@ class LinearSums final : public RecordSums {
       const auto x = drawn.block.features.col(positions[i]);
       double norm = geometry::lp_norm(x, dual.exponent);
       if (model_.intercept()) norm = geometry::lp_norm(Eigen::Vector2d(norm, 1.0), dual.exponent);
-      if (std::isnan(factors[i]) || std::abs(factors[i]) * norm <= dual.norm) continue;  // the first add nothing
-      // Of a norm that is no number, or so large that the quotient has lost digits, the record adds nothing.
-      const double cut = dual.norm / norm;
-      factors[i] = std::isnormal(cut) ? std::copysign(cut, factors[i]) : 0.0;
+      factors[i] = dual.clipped(factors[i], norm);
     }
   }
 
@@ -305,6 +302,12 @@ double clip_before_rounding(const mechanisms::Lattice& lattice, Eigen::Index dim
   UNDERTONE_CHECK(units > 0.0);  // the plan's lattices have Lambda >= sqrt(d)
   const double loss = (1.0 + rounding_share) * (1.0 + 0x1p-52 * static_cast<double>(records));
   return units * lattice.step / loss * (1.0 - 0x1p-40);
+}
+
+double RecordSums::DualClip::clipped(double a, double length) const {
+  if (std::isnan(a) || std::abs(a) * length <= norm) return a;  // the first adds nothing
+  const double cut = norm / length;
+  return std::isnormal(cut) ? std::copysign(cut, a) : 0.0;
 }
 
 void RecordSums::dual_gradients(const Eigen::VectorXd& /*point*/, const DualClip& /*dual*/,

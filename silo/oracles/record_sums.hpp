@@ -52,6 +52,10 @@ class RecordSums {
   struct DualClip {
     double exponent = 0.0;  // q > 2
     double norm = 0.0;
+
+    /// The factor a' of a' v, no longer than the norm, in place of a. @param a any number
+    /// @param length of v in l_q. Of one that is no number, or so large that the quotient has lost digits, a' is 0.
+    [[nodiscard]] double clipped(double a, double length) const;
   };
   /// As `gradients`, each record's also clipped in l_q, to rounding, in the same pass. Of linear models: a job of
   /// others is refused where it is offered, and here the process stops.

@@ -75,16 +75,16 @@ statistics::EncodedRecords records_of(const RecordSums::Drawn& drawn) {
           drawn.positions};
 }
 
-/// Adds the mean of phi over a person's records, times the units of 1 and rounded, of every person who is read. Her
-/// number of records changes neither the work nor what is looked at.
-void add_person_totals(const statistics::FeatureMap& features, std::int64_t units, const RecordSums::Drawn& drawn,
-                       std::span<std::int64_t> totals) {
-  const auto dimension = static_cast<Eigen::Index>(totals.size());
+/// Hands on the mean of phi over a person's records, of every person who is read. Her number of records changes neither
+/// the work nor what is looked at.
+/// @param add takes the mean, [dimension]
+template <class Add>
+void for_person_means(const statistics::FeatureMap& features, const RecordSums::Drawn& drawn, Eigen::Index dimension,
+                      const Add& add) {
   Eigen::VectorXd own(dimension);
   Eigen::VectorXd mean(dimension);
   Eigen::VectorXd dropped(dimension);
   std::vector<std::int64_t> rows(drawn.persons->records_max());
-  const auto scale = static_cast<double>(units);
   if (drawn.block.rows() == 0) return;
   for (const std::int64_t person : drawn.positions) {
     const std::size_t counted = drawn.persons->rows_of(drawn.block, person, rows);
@@ -95,8 +95,20 @@ void add_person_totals(const statistics::FeatureMap& features, std::int64_t unit
       (i < counted ? mean : dropped) += own;
     }
     mean /= static_cast<double>(std::max<std::size_t>(counted, 1));
-    for (Eigen::Index j = 0; j < dimension; ++j)
-      totals[static_cast<std::size_t>(j)] += statistics::rounded_units(mean[j], scale);
+    add(mean);
+  }
+}
+
+/// What a person's shares of cells in a row add, in units: the part up to each cell is rounded, so that it is within
+/// [0, units] as a fact about integers, and whole where all of her records are in one cell.
+void add_ranked(const Eigen::VectorXd& shares, std::int64_t units, std::span<std::int64_t> totals) {
+  double part = 0.0;
+  std::int64_t before = 0;
+  for (std::size_t j = 0; j < totals.size(); ++j) {
+    part += shares[static_cast<Eigen::Index>(j)];
+    const std::int64_t through = std::clamp(statistics::rounded_units(part, static_cast<double>(units)), before, units);
+    totals[j] += through - before;
+    before = through;
   }
 }
 
@@ -114,10 +126,30 @@ std::vector<std::int64_t> feature_totals(const statistics::FeatureMap& features,
   UNDERTONE_CHECK(statistics::check(features, width).has_value());
   std::vector<std::int64_t> totals(static_cast<std::size_t>(statistics::dimension(features)), 0);
   if (drawn.persons != nullptr) {
-    add_person_totals(features, lattice.clip, drawn, totals);
+    const auto scale = static_cast<double>(lattice.clip);
+    for_person_means(features, drawn, static_cast<Eigen::Index>(totals.size()), [&](const Eigen::VectorXd& mean) {
+      for (std::size_t j = 0; j < totals.size(); ++j)
+        totals[j] += statistics::rounded_units(mean[static_cast<Eigen::Index>(j)], scale);
+    });
     return totals;
   }
   statistics::add_totals(features, lattice.clip, records_of(drawn), totals);
+  return totals;
+}
+
+std::vector<std::int64_t> scored_totals(const statistics::FeatureMap& features, std::int64_t levels, bool ranked,
+                                        const RecordSums::Drawn& drawn) {
+  if (drawn.persons == nullptr) return feature_totals(features, {levels, 1.0 / static_cast<double>(levels)}, drawn);
+  const auto width = static_cast<std::size_t>(drawn.block.features.rows()) + 1;
+  UNDERTONE_CHECK(statistics::check(features, width).has_value());
+  std::vector<std::int64_t> totals(static_cast<std::size_t>(statistics::dimension(features)), 0);
+  for_person_means(features, drawn, static_cast<Eigen::Index>(totals.size()), [&](const Eigen::VectorXd& mean) {
+    if (ranked) return add_ranked(mean, levels, totals);
+    for (std::size_t j = 0; j < totals.size(); ++j) {
+      const double number = mean[static_cast<Eigen::Index>(j)];
+      totals[j] += std::clamp<std::int64_t>(statistics::rounded_units(number, static_cast<double>(levels)), 0, levels);
+    }
+  });
   return totals;
 }
 

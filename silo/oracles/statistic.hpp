@@ -43,6 +43,13 @@ namespace undertone::silo {
                                                        const mechanisms::Lattice& lattice,
                                                        const RecordSums::Drawn& drawn);
 
+/// The totals of a map with numbers in [0, 1], of which one is selected. Of persons, what one adds is within [0,
+/// levels] in every number, and where cells are ranked it is so up to every cell: one record, or one person, then moves
+/// the totals, or the ranks of all edges, by `levels` at most, as a fact about integers.
+/// @param levels units of 1 @param ranked whether the numbers are cells of one axis, in order @return [dimension]
+[[nodiscard]] std::vector<std::int64_t> scored_totals(const statistics::FeatureMap& features, std::int64_t levels,
+                                                      bool ranked, const RecordSums::Drawn& drawn);
+
 /// One coordinate of the map of each record by itself, which its slot says: of the i-th drawn record that of slots[i]
 /// mod the dimension, in units of the lattice, cut toward zero and to the map's range. @param slots [drawn] each >= 0
 /// @pre the map has a reported range @return [drawn]

@@ -167,11 +167,9 @@ std::vector<std::int64_t> exact_sum(const queries::Question& question, const pla
                         },
                         [&](const releases::FeaturesMap& map) {
                           const auto* selection = std::get_if<mechanisms::Selection>(&release.mechanism);
-                          const mechanisms::Lattice lattice =
-                              selection != nullptr
-                                  ? mechanisms::Lattice{selection->lattice.levels(), selection->lattice.step()}
-                                  : release.lattice();
-                          sum = feature_totals(map.features, lattice, records);
+                          sum = selection != nullptr ? scored_totals(map.features, selection->lattice.levels(),
+                                                                     release.ask.quantile_cell() != nullptr, records)
+                                                     : feature_totals(map.features, release.lattice(), records);
                           UNDERTONE_CHECK(static_cast<Eigen::Index>(sum.size()) == release.ask.dimension);
                         },
                         [&](const releases::ScoresMap& scores) {
@@ -190,7 +188,8 @@ std::vector<std::int64_t> exact_sum(const queries::Question& question, const pla
 }
 
 std::vector<std::int64_t> path_sum(const queries::Question& question, const planning::Release& release,
-                                   const models::Records& block, const RecordPlaces& places, RecordSums* sums) {
+                                   const models::Records& block, const RecordPlaces& places, const PersonDraw* persons,
+                                   RecordSums* sums) {
   const auto& selection = std::get<mechanisms::PathSelection>(release.mechanism);
   const std::vector<releases::PathNode>& nodes = release.ask.path()->nodes;
   const std::vector<mechanisms::ClampUnits>& units = selection.lattice.nodes();
@@ -206,7 +205,7 @@ std::vector<std::int64_t> path_sum(const queries::Question& question, const plan
     for (std::size_t j = 0; j < drawn.size(); ++j) drawn[j] = places.at(positions.from + static_cast<std::int64_t>(j));
     const auto at = static_cast<Eigen::Index>(i) * d;
     const RecordSums::PathTerm term{points.segment(at, d), points.segment(i == 0 ? 0 : at - d, d), nodes[i].carried};
-    sums->add_clamped_terms(term, units[i], {block, drawn}, sum);
+    sums->add_clamped_terms(term, units[i], {block, drawn, std::nullopt, persons}, sum);
   }
   return sum;
 }
@@ -233,7 +232,8 @@ DrawnSum draw_exact_sum(const queries::Query& query, const planning::Release& pl
                         RecordSums* sums, ReleaseStream& stream) {
   const models::Records& block = block_of(planned, data);
   UNDERTONE_CHECK(queries::kind_of(query.question) == planned.ask.kind());
-  if (planned.ask.path() != nullptr) return {planned, path_sum(query.question, planned, block, data.places, sums)};
+  if (planned.ask.path() != nullptr)
+    return {planned, path_sum(query.question, planned, block, data.places, data.persons, sums)};
   // Of the pair of points that is evaluated, never of a norm that was told.
   const planning::Release release =
       planned.scaled_to(queries::distance_of(query.question, planned.ask.distance_exponent()));
@@ -267,13 +267,13 @@ queries::Answer draw_and_sum(const queries::Query& query, const planning::Releas
   if (planned.ask.kind() == releases::QuestionKind::LocalRun) {
     UNDERTONE_CHECK(queries::kind_of(query.question) == planned.ask.kind() && sums != nullptr);
     if (std::holds_alternative<releases::LocalChoicesMap>(planned.ask.map))
-      return queries::NoisedSums{
-          local_choices(queries::point_of(query.question), planned, block_of(planned, data), wire, *sums, stream)};
+      return queries::NoisedSums{local_choices(queries::point_of(query.question), planned, block_of(planned, data),
+                                               data.persons, wire, *sums, stream)};
     if (const auto* objective = std::get_if<mechanisms::PerturbedObjective>(&planned.mechanism))
       return queries::NoisedSums{noised_minimiser(std::get<releases::MinimiserMap>(planned.ask.map).start, *objective,
                                                   block_of(planned, data), wire, stream)};
-    return queries::NoisedSums{
-        local_run({queries::point_of(query.question)}, planned, block_of(planned, data), wire, *sums, stream)};
+    return queries::NoisedSums{local_run({queries::point_of(query.question)}, planned, block_of(planned, data),
+                                         data.persons, wire, *sums, stream)};
   }
   if (std::holds_alternative<mechanisms::LocalReports>(planned.mechanism)) {
     UNDERTONE_CHECK(queries::kind_of(query.question) == planned.ask.kind());

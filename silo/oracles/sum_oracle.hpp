@@ -24,10 +24,11 @@ namespace undertone::silo {
 
 /// The exact integers of an estimate along a path: of every node its own records' terms, on its own lattice, at the
 /// question's points. What one record moves is bounded by its own node's levels.
-/// @param release of a selection along a path @param places of the run's permutation @return [d]
+/// @param release of a selection along a path @param places of the run's permutation
+/// @param persons of a block of persons, else null @return [d]
 [[nodiscard]] std::vector<std::int64_t> path_sum(const queries::Question& question, const planning::Release& release,
                                                  const models::Records& block, const RecordPlaces& places,
-                                                 RecordSums* sums);
+                                                 const PersonDraw* persons, RecordSums* sums);
 /// The scores of its candidates, of which the highest is likeliest. @param sum as `path_sum` makes it
 [[nodiscard]] std::vector<std::int64_t> path_scores(const planning::Release& release,
                                                     const std::vector<std::int64_t>& sum);

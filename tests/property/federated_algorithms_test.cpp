@@ -4,8 +4,11 @@
 
 #include "silo/oracles/test_randomness.hpp"
 #include "simulation/direct_cohort.hpp"
+#include "tests/support/every_job.hpp"
+#include "tests/support/fault_world.hpp"
 #include "tests/support/federation_trace.hpp"
 #include "tests/support/memory_head.hpp"
+#include "tests/support/of_persons.hpp"
 
 /// Every algorithm through a whole federation: ledgers, wire, coordinator; faults are tests/simulation's.
 namespace undertone {
@@ -378,6 +381,92 @@ TEST(DirectCohortTest, GivesTheFederationsModelBitForBitForAnyNumberOfThreads) {
         EXPECT_EQ(outcome.metrics[i].values, trace.outcome.metrics[i].values);
     }
   }
+}
+
+/// Those of all federations whose silos answer for persons, too; mixed ones among them.
+std::vector<std::pair<std::string, tests::SmallFederation>> federations_for_persons() {
+  auto out = tests::federations_of_every_algorithm();
+  std::erase_if(out, [](const auto& one) {
+    const Result<jobs::Job> job = jobs::parse_job(tests::of_persons(one.second).dump(), "persons");
+    return !job || !jobs::plan_of(*job, job->cohort.front());
+  });
+  EXPECT_GT(out.size(), 25U);
+  return out;
+}
+
+/// Spec person-unit, PU2: a data set of one record a person gives the model of the unit record, to the bit.
+TEST(DirectCohortTest, PersonsOfOneRecordGiveTheModelOfRecordsBitForBit) {
+  for (const auto& [name, federation] : federations_for_persons()) {
+    SCOPED_TRACE(name);
+    const RunId run{sha256("persons"), Nonce{1}};
+    const jobs::Job records = jobs::parse_job(federation.job(), "records").value();
+    const jobs::Job persons = jobs::parse_job(tests::of_persons(federation).dump(), "persons").value();
+    const auto outcome = [&](const jobs::Job& job, const std::vector<simulation::SimulatedSilo>& silos) {
+      auto cohort = direct(job, silos, run, 11, 0, 2).value();
+      return cohort.train(*jobs::make_algorithm(job)).value();
+    };
+    const algorithms::Outcome expected = outcome(records, federation.cohort());
+    const algorithms::Outcome found = outcome(persons, tests::cohort_of_persons(federation, {1}));
+    EXPECT_EQ(found.vectors.at("weights"), expected.vectors.at("weights"));
+    ASSERT_EQ(found.metrics.size(), expected.metrics.size());
+    for (std::size_t i = 0; i < found.metrics.size(); ++i)
+      EXPECT_EQ(found.metrics[i].values, expected.metrics[i].values);
+  }
+}
+
+TEST(DirectCohortTest, GivesTheModelOfAFederationOfPersonsBitForBit) {
+  for (const auto& [name, federation] : federations_for_persons()) {
+    SCOPED_TRACE(name);
+    const std::string text = tests::of_persons(federation).dump();
+    const jobs::Job job = jobs::parse_job(text, "persons").value();
+    const std::vector<simulation::SimulatedSilo> silos = tests::cohort_of_persons(federation, {1, 3, 0, 7, 2});
+    const Trace trace = tests::trace_of(
+        {.jobs = {{text, "persons"}}, .silos = silos, .seed = 11, .noise = simulation::SimulatedNoise::Seeded});
+    auto cohort = direct(job, silos, trace.run, 11, 0, 2).value();
+    const algorithms::Outcome outcome = cohort.train(*jobs::make_algorithm(job)).value();
+    EXPECT_EQ(outcome.vectors.at("weights"), trace.outcome.vectors.at("weights"));
+  }
+}
+
+TEST(FederatedAlgorithmsTest, AShuffledJobOfPersonsIsAnswered) {
+  for (const char* form : {"reports", "bits", "counts", "shares"}) {
+    SCOPED_TRACE(form);
+    tests::SmallFederation federation;
+    federation.silos = 3;
+    federation.rounds = 1;  // every bit of every one is sealed by itself
+    federation.equal = true;
+    federation.shuffle = tests::FaultWorlds::shuffle(form);
+    std::vector<simulation::SimulatedSilo> silos = tests::cohort_of_persons(federation, {1, 3, 0, 7, 2});
+    for (simulation::SimulatedSilo& silo : silos)
+      silo.policy.shuffle = silo::ShuffleTrust{{{"mixer-a", {}}, {"mixer-b", {}}}, {form}, 5};
+    const Trace trace = tests::trace_of({.jobs = {{tests::of_persons(federation).dump(), "persons"}},
+                                         .silos = silos,
+                                         .shufflers = tests::FaultWorlds::shufflers(),
+                                         .sealing_secret = tests::FaultWorlds::sealing_secret(),
+                                         .seed = 11,
+                                         .noise = simulation::SimulatedNoise::Seeded});
+    EXPECT_EQ(trace.outcome.vectors.at("weights").size(), 5);
+  }
+}
+
+TEST(FederatedAlgorithmsTest, StatisticsOfPersonsAreAnswered) {
+  std::vector<std::pair<std::string, std::string>> jobs = tests::every_job();
+  std::erase_if(jobs, [](const auto& job) { return job.first.rfind("persons, ", 0) != 0; });
+  int statistics = 0;
+  for (const auto& [name, text] : jobs) {
+    const jobs::Job job = jobs::parse_job(text, name).value();
+    if (job.model) continue;
+    SCOPED_TRACE(name);
+    ++statistics;
+    tests::SmallFederation federation;
+    federation.statistics = nlohmann::json::parse(text)["statistics"].dump();
+    const Trace trace = tests::trace_of({.jobs = {{text, name}},
+                                         .silos = tests::cohort_of_persons(federation, {1, 3, 0, 7, 2}),
+                                         .seed = 11,
+                                         .noise = simulation::SimulatedNoise::Seeded});
+    EXPECT_FALSE(trace.outcome.statistics.empty());
+  }
+  EXPECT_EQ(statistics, 3);
 }
 
 TEST(DirectCohortTest, WithSilosMissingTheScaledMeanLeadsToTheWeightedOptimumAndTheRenormalisedOneElsewhere) {

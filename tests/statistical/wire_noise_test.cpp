@@ -171,7 +171,7 @@ TEST(LocalRunNoiseTest, AMessageHasTheNoiseOfEveryStepAndReadsEveryRecordAlike) 
   double squares = 0.0;
   for (int message = 0; message < 2000; ++message) {
     for (const std::int64_t value :
-         silo::local_run({Eigen::VectorXd::Zero(kFeatures)}, release, records, wire, *sums, stream)) {
+         silo::local_run({Eigen::VectorXd::Zero(kFeatures)}, release, records, nullptr, wire, *sums, stream)) {
       const double z = std::ldexp(static_cast<double>(value), -40) / stddev;
       squares += z * z;
     }
@@ -189,7 +189,7 @@ TEST(LocalRunNoiseTest, AMessageHasTheNoiseOfEveryStepAndReadsEveryRecordAlike) 
   for (int message = 0; message < kMessages; ++message) {
     const auto draws = quiet.stream(RunId{}, {static_cast<std::uint64_t>(message)});
     const std::vector<std::int64_t> moved =
-        silo::local_run({Eigen::VectorXd::Zero(kFeatures)}, single, records, wire, *sums, *draws);
+        silo::local_run({Eigen::VectorXd::Zero(kFeatures)}, single, records, nullptr, wire, *sums, *draws);
     for (std::size_t f = 0; f < read.size(); ++f) read[f] += moved[f] != 0 ? 1 : 0;
   }
   // Features 0 to 3 belong to three records each, 4 to 7 to two: 1200 and 800 messages, standard deviations 32 and 27.

@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
+#include <set>
 
 #include "shared/base/files.hpp"
 #include "tests/support/fault_world.hpp"
-#include "tests/support/small_federation.hpp"
+#include "tests/support/of_persons.hpp"
 
 namespace undertone::tests {
 namespace {
@@ -24,6 +25,37 @@ void add_shuffled(Named& out) {
     federation.shuffle = FaultWorlds::shuffle(form);
     out.emplace_back(fmt::format("shuffled, {}", form), federation.job());
   }
+}
+
+/// Of persons, where an ask, a bound or a form is of another kind than a worked job's.
+void add_persons(Named& out) {
+  const std::set<std::string> kinds = {"lp_sgd",
+                                       "local_sgd",
+                                       "private_frank_wolfe",
+                                       "private_frank_wolfe, by scores",
+                                       "private_tree_frank_wolfe",
+                                       "one_shot_frank_wolfe",
+                                       "noisy_frank_wolfe, generalised Gaussian noise",
+                                       "spider, network"};
+  for (const auto& [name, federation] : federations_of_every_algorithm())
+    if (kinds.contains(name)) out.emplace_back("persons, " + name, of_persons(federation).dump());
+  for (const char* form : {"reports", "counts"}) {
+    SmallFederation federation;
+    federation.equal = true;
+    federation.shuffle = FaultWorlds::shuffle(form);
+    out.emplace_back(fmt::format("persons, shuffled, {}", form), of_persons(federation).dump());
+  }
+  SmallFederation functions;
+  functions.statistics = R"({"noise":"laplace","questions":[
+    {"kind":"marginals","columns":["y"],"width":1},{"kind":"kernels","columns":["x0","x1"],"terms":3},
+    {"kind":"loss","columns":["x2"],"response":"y","degree":3,"order":2}]})";
+  out.emplace_back("persons, functions", of_persons(functions).dump());
+  SmallFederation vectors;
+  vectors.statistics = R"({"noise":"gaussian","questions":[
+    {"kind":"vector_mean","columns":["x0","x1","x2"],"norm":1},
+    {"kind":"linear_model","columns":["x0","x1"],"response":"y","intercept":true}]})";
+  out.emplace_back("persons, vectors", of_persons(vectors).dump());
+  out.emplace_back("persons, choices", of_persons(federation_of_choices()).dump());
 }
 
 void add_worked(Named& out) {
@@ -59,6 +91,7 @@ std::vector<std::pair<std::string, std::string>> every_job() {
     add_statistics(questions, fmt::format("totals, {}", noise), out);
   }
   add_shuffled(out);
+  add_persons(out);
   add_worked(out);
   return out;
 }

@@ -14,10 +14,8 @@ struct Trace {
   RunId run;
 };
 
-[[nodiscard]] inline Trace trace_of(const SmallFederation& federation, simulation::SimulatedNoise noise,
-                                    std::uint64_t seed = 1) {
-  simulation::SimulatedFederation world(
-      {.jobs = {{federation.job(), "small"}}, .silos = federation.cohort(), .seed = seed, .noise = noise});
+[[nodiscard]] inline Trace trace_of(simulation::SimulatedFederation::Setup setup) {
+  simulation::SimulatedFederation world(std::move(setup));
   Trace trace;
   simulation::SimulatedFederation::Watch watch;
   watch.received = [&](const SiloId& silo, const wire::Message& message) {
@@ -31,6 +29,11 @@ struct Trace {
   if (outcome) trace.outcome = *std::move(outcome);
   trace.run = world.run_id();
   return trace;
+}
+
+[[nodiscard]] inline Trace trace_of(const SmallFederation& federation, simulation::SimulatedNoise noise,
+                                    std::uint64_t seed = 1) {
+  return trace_of({.jobs = {{federation.job(), "small"}}, .silos = federation.cohort(), .seed = seed, .noise = noise});
 }
 
 }  // namespace undertone::tests

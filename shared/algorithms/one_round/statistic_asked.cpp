@@ -159,17 +159,19 @@ std::optional<FeatureMap> features_of(const StatisticAsked& asked, NoiseKind noi
 
 bool takes_persons(const StatisticAsked& asked) noexcept {
   return std::visit(
-      Overloaded{
-          [](const CountAsked& /*what*/) { return true; }, [](const MeanAsked& /*what*/) { return true; },
-          [](const SumAsked& /*what*/) { return true; }, [](const VarianceAsked& /*what*/) { return true; },
-          [](const HistogramAsked& /*what*/) { return true; }, [](const QuantilesAsked& /*what*/) { return true; },
-          [](const TableAsked& /*what*/) { return true; },
-          [](const CovarianceAsked& what) { return !what.near_normal; },
-          [](const RegressionAsked& /*what*/) { return true; }, [](const ReportsAsked& /*what*/) { return false; },
-          [](const FunctionAsked& /*what*/) { return false; },
-          [](const SelectedQuantileAsked& /*what*/) { return false; },
-          [](const LeastLossAsked& /*what*/) { return false; }, [](const VectorMeanAsked& /*what*/) { return false; },
-          [](const LinearModelAsked& /*what*/) { return false; }},
+      Overloaded{[](const CountAsked& /*what*/) { return true; }, [](const MeanAsked& /*what*/) { return true; },
+                 [](const SumAsked& /*what*/) { return true; }, [](const VarianceAsked& /*what*/) { return true; },
+                 [](const HistogramAsked& /*what*/) { return true; },
+                 [](const QuantilesAsked& /*what*/) { return true; }, [](const TableAsked& /*what*/) { return true; },
+                 [](const CovarianceAsked& what) { return !what.near_normal; },
+                 [](const RegressionAsked& /*what*/) { return true; },
+                 [](const ReportsAsked& /*what*/) { return false; },
+                 [](const FunctionAsked& what) { return !what.reports; },
+                 // The ends of an interval rest on records that are drawn one by one.
+                 [](const SelectedQuantileAsked& what) { return what.end == SelectedQuantileAsked::End::Middle; },
+                 [](const LeastLossAsked& /*what*/) { return true; },
+                 [](const VectorMeanAsked& what) { return !what.reports && !what.of_public && !what.beside_public; },
+                 [](const LinearModelAsked& what) { return !what.reports; }},
       asked.what);
 }
 

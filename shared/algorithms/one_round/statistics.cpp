@@ -148,7 +148,8 @@ Result<std::unique_ptr<Statistics>> Statistics::create(const StatisticsSettings&
     if (settings.unit == releases::Unit::Person && !takes_persons(asked)) {
       return Error{ErrorCode::InvalidArgument,
                    fmt::format("the {}: {} of persons is not served{}", asked.name, kind_of(asked),
-                               std::holds_alternative<CovarianceAsked>(asked.what)
+                               std::holds_alternative<CovarianceAsked>(asked.what) ||
+                                       std::holds_alternative<SelectedQuantileAsked>(asked.what)
                                    ? " with intervals for the population: the records of a person are not independent"
                                    : "")};
     }

@@ -358,8 +358,11 @@ std::vector<Attacked> operator_attacks_coordinator(tests::Certificates& certific
                  {0, 2.0, 2.0, 0, "nothing is planned before the ports are open (`CoordinatorHost::start`)"}});
   attack(fmt::format("{} texts of 1 MiB that are no jobs", size.mebibytes),
          [&] {
-           for (std::size_t i = 0; i < size.mebibytes; ++i)
-             must(ask("POST", "/api/v1/jobs", no_job(i)).status == 400, "a refusal");
+           for (std::size_t i = 0; i < size.mebibytes; ++i) {
+             const std::string none = no_job(i);
+             said += none.size();
+             must(!submitted(client(), none).contains("run"), "a refusal");
+           }
          },
          {0, kHouseSeconds + kTakenSeconds * static_cast<double>(size.mebibytes), kStretch, 64 * kMebibyte,
           "`kJobBytesMax` (job.hpp), read on a thread of `PlanningDesk`, one at a time"});

@@ -59,7 +59,7 @@ const RecordPlaces& places() {
 std::vector<std::int64_t> sum_of(const planning::Release& release, const models::Records& records,
                                  const Eigen::VectorXd& points) {
   const std::unique_ptr<RecordSums> sums = make_record_sums(model());
-  return path_sum(queries::PathQuestion{points}, release, records, places(), sums.get());
+  return path_sum(queries::PathQuestion{points}, release, records, places(), nullptr, sums.get());
 }
 
 TEST(PathOracleTest, ARecordMovesTheIntegersByItsOwnNodesLevelsAndNoNodesNothing) {

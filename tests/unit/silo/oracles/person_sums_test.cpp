@@ -190,6 +190,133 @@ TEST(PersonSumsTest, RowsOfABinThatAreNotCountedAreWorkedOnAndDropped) {
   EXPECT_EQ(sum, gradient_sum(of, block, {3, 6}, draw, point));
 }
 
+/// Everything that a linear model's persons are added up to, by what is asked.
+enum class PersonAsk { Gradients, Differences, DualGradients, DualDifferences, Clamped, Path, Carried, Scores };
+constexpr PersonAsk kPersonAsks[] = {PersonAsk::Gradients,       PersonAsk::Differences, PersonAsk::DualGradients,
+                                     PersonAsk::DualDifferences, PersonAsk::Clamped,     PersonAsk::Path,
+                                     PersonAsk::Carried,         PersonAsk::Scores};
+constexpr std::int64_t kPersonLevels = 1 << 10;
+const RecordSums::DualClip kPersonDual{3.0, 0.7};
+
+bool is_clamped(PersonAsk asked) {
+  return asked == PersonAsk::Clamped || asked == PersonAsk::Path || asked == PersonAsk::Carried;
+}
+
+std::vector<std::int64_t> asked_sum(PersonAsk asked, RecordSums& sums, const models::LinearModel& of,
+                                    const Eigen::VectorXd& point, const RecordSums::Drawn& drawn) {
+  std::vector<std::int64_t> sum(static_cast<std::size_t>(of.dimension()));
+  const Eigen::VectorXd from = -0.5 * point;
+  const RecordSums::PointPair pair{point, from};
+  const mechanisms::ClampUnits units{static_cast<double>(kPersonLevels) / 0.4, kPersonLevels, 1000};
+  switch (asked) {
+    case PersonAsk::Gradients:
+      sums.gradients(point, person_lattice(), drawn, sum);
+      break;
+    case PersonAsk::Differences:
+      sums.differences(pair, person_lattice(), drawn, sum);
+      break;
+    case PersonAsk::DualGradients:
+      sums.dual_gradients(point, kPersonDual, person_lattice(), drawn, sum);
+      break;
+    case PersonAsk::DualDifferences:
+      sums.dual_differences(pair, kPersonDual, person_lattice(), drawn, sum);
+      break;
+    case PersonAsk::Clamped:
+      sums.clamped_gradients(point, mechanisms::ClampLattice::create(0.4, 10, 1000).value(), drawn, sum);
+      break;
+    case PersonAsk::Path:
+      sums.add_clamped_terms({point, point, 0.0}, units, drawn, sum);
+      break;
+    case PersonAsk::Carried:
+      sums.add_clamped_terms({point, from, 0.75}, units, drawn, sum);
+      break;
+    case PersonAsk::Scores: {
+      Eigen::MatrixXd directions(of.dimension(), 3);
+      for (Eigen::Index k = 0; k < directions.size(); ++k)
+        directions.data()[k] = 0.5 - 0.1 * static_cast<double>(k % 7);
+      sum.resize(3);
+      sums.scores(point, directions, person_lattice(), drawn, sum);
+      break;
+    }
+  }
+  return sum;
+}
+
+std::vector<std::int64_t> asked_sum(PersonAsk asked, const models::LinearModel& of, const models::Records& block,
+                                    const PersonDraw& draw, const Eigen::VectorXd& point) {
+  const std::vector<std::int64_t> everybody = all_of(block);
+  return asked_sum(asked, *make_person_sums(models::Model(of)), of, point, {block, everybody, std::nullopt, &draw});
+}
+
+/// PU2 again, of selections, dual norms and paths.
+TEST(PersonSumsTest, WhateverIsAskedPersonsOfOneRecordGiveTheVeryIntegersOfRecords) {
+  for (const PersonAsk asked : kPersonAsks) {
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+      SCOPED_TRACE(fmt::format("{} {}", static_cast<int>(asked), seed));
+      const models::LinearModel of = person_model(seed % 3 != 0);
+      const models::Records block = persons(std::vector<std::int64_t>(37, 1), seed);
+      models::Records plain = block;
+      plain.starts.clear();
+      const Eigen::VectorXd point = point_of(of, seed, seed % 2 == 0 ? 1.0 : 30.0);
+      const std::vector<std::int64_t> everybody = all_of(plain);
+      EXPECT_EQ(asked_sum(asked, of, block, PersonDraw(sha256("key"), 4), point),
+                asked_sum(asked, *make_record_sums(models::Model(of)), of, point, {plain, everybody}));
+    }
+  }
+}
+
+/// PU3 again: another person with any number of records and any numbers in them moves a clipped sum by twice the clip
+/// in l2 at most, and a clamped one by twice the levels in every coordinate; and everybody else adds what she added.
+TEST(PersonSumsTest, WhateverIsAskedReplacingAPersonMovesASumByNoMoreThanARecord) {
+  RandomSource random(11);
+  for (const PersonAsk asked : kPersonAsks) {
+    double worst = 0.0;
+    for (int trial = 0; trial < 150; ++trial) {
+      SCOPED_TRACE(fmt::format("{} {}", static_cast<int>(asked), trial));
+      const models::LinearModel of = person_model(trial % 2 == 0, models::Loss::LeastSquares);
+      const std::vector<std::int64_t> sizes = {0, 1, 2, 17, 100};
+      const auto person_of = [&] {
+        models::Records out = persons({sizes[random.below(sizes.size())]}, random.word());
+        const double hostile[] = {1.0, -1.0, 1e300, 1e-300, std::numeric_limits<double>::quiet_NaN()};
+        const double side = random.below(2) == 0 ? -1.0 : 1.0;
+        for (double& number : out.features.reshaped()) number = trial % 4 == 0 ? hostile[random.below(5)] : side;
+        for (double& target : out.targets) target = trial % 4 == 0 ? target : -1e3;
+        return out;
+      };
+      const models::Records one = person_of();
+      const models::Records other = person_of();
+      const Eigen::VectorXd point = point_of(of, random.word(), trial % 5 == 0 ? 1e6 : 1.0);
+      const PersonDraw draw(sha256(fmt::format("{}", trial)), 1 + static_cast<std::int64_t>(random.below(16)));
+      const std::vector<std::int64_t> with = asked_sum(asked, of, one, draw, point);
+      const std::vector<std::int64_t> without = asked_sum(asked, of, other, draw, point);
+      double most = 0.0;
+      for (std::size_t j = 0; j < with.size(); ++j)
+        most = std::max(most, static_cast<double>(std::abs(with[j] - without[j])));
+      const double moved = is_clamped(asked) ? most : distance(with, without);
+      const double bound = 2.0 * static_cast<double>(is_clamped(asked) ? kPersonLevels : person_lattice().clip);
+      EXPECT_LE(moved, bound);
+      worst = std::max(worst, moved / bound);
+    }
+    EXPECT_GT(worst, asked == PersonAsk::DualGradients || asked == PersonAsk::DualDifferences ? 0.5 : 0.9)
+        << static_cast<int>(asked);
+  }
+}
+
+/// In the dual norm, too: what one person adds is no longer than the job's clip, to rounding.
+TEST(PersonSumsTest, APersonsMeanIsClippedInTheDualNorm) {
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    const models::LinearModel of = person_model(seed % 2 == 0, models::Loss::LeastSquares);
+    const models::Records block = persons({9}, seed);
+    const std::vector<std::int64_t> sum =
+        asked_sum(seed % 3 == 0 ? PersonAsk::DualDifferences : PersonAsk::DualGradients, of, block,
+                  PersonDraw(sha256("key"), 4), point_of(of, seed, 9.0));
+    double length = 0.0;
+    for (const std::int64_t unit : sum)
+      length += std::pow(std::abs(static_cast<double>(unit) * person_lattice().step), kPersonDual.exponent);
+    EXPECT_LE(std::pow(length, 1.0 / kPersonDual.exponent), kPersonDual.norm * (1.0 + 1e-9));
+  }
+}
+
 /// A dense network, and one that convolves and writes gradients out or not.
 std::vector<models::Network> person_networks() {
   return {
