@@ -66,14 +66,22 @@ std::string epsilon_each(const planning::Release& release) {
 
 const char* block_of(const planning::Release& release) { return releases::block_name(release.ask.records.block); }
 
+/// What is cut where gradients are cut coordinate by coordinate.
+std::string gradient_of_one(const planning::Release& release) {
+  const std::optional<releases::PersonContribution>& persons = release.ask.records.persons;
+  if (!persons) return "a record's gradient";
+  return fmt::format("a person's mean gradient over {} of her records at most, drawn afresh and in secret,",
+                     persons->records_max);
+}
+
 std::string describe_selection(const planning::Plan::Segment& segment, const geometry::Vertices& candidates) {
   const planning::Release& release = segment.release;
   return fmt::format(
-      "{} times which of {} vertices the gradients over {} {} records point to{}: the index of one vertex leaves, "
-      "drawn "
-      "by the exponential mechanism, at {}; every coordinate of a record's gradient cut to at most {:.4g}",
-      segment.rounds, candidates.count(), release.records_drawn, block_of(release), drawn_of(release),
-      epsilon_each(release), std::get<releases::MaxBound>(release.ask.bound).bound.value());
+      "{} times which of {} vertices the gradients over {} {} {} point to{}: the index of one vertex leaves, drawn "
+      "by the exponential mechanism, at {}; every coordinate of {} cut to at most {:.4g}",
+      segment.rounds, candidates.count(), release.records_drawn, block_of(release),
+      releases::plural_of(release.ask.unit()), drawn_of(release), epsilon_each(release), gradient_of_one(release),
+      std::get<releases::MaxBound>(release.ask.bound).bound.value());
 }
 
 /// Of selections along paths, of which a line may be of several.
@@ -81,12 +89,13 @@ std::string describe_path(const planning::Plan::Segment& segment) {
   const planning::Release& release = segment.release;
   return fmt::format(
       "{} times which of {} vertices an estimate points to that is made anew each time along a path of points, of {} "
-      "{} records (in other rounds of others) in parts that have none in common: the index of one vertex leaves, drawn "
-      "by the exponential "
-      "mechanism, at epsilon {:.6g} or less each for a record of such a part; every coordinate of a record's gradient "
-      "or difference cut to at most {:.4g}",
+      "{} {} (in other rounds of others) in parts that have none in common: the index of one vertex leaves, drawn by "
+      "the exponential mechanism, at epsilon {:.6g} or less each for a {} of such a part; every coordinate of {} or "
+      "difference cut to at most {:.4g}",
       segment.rounds, release.ask.candidate_count(), release.records_drawn, block_of(release),
-      release.cost().ranged.value_rounded_up(), std::get<releases::MaxBound>(release.ask.bound).bound.value());
+      releases::plural_of(release.ask.unit()), release.cost().ranged.value_rounded_up(),
+      releases::to_string(release.ask.unit()), gradient_of_one(release),
+      std::get<releases::MaxBound>(release.ask.bound).bound.value());
 }
 
 /// Of a silo's own minimiser.
@@ -109,11 +118,20 @@ std::string describe_minimiser(const planning::Plan::Segment& segment,
 std::string describe_choices(const planning::Plan::Segment& segment, const releases::LocalChoicesMap& choices) {
   const planning::Release& release = segment.release;
   return fmt::format(
-      "{} times the end of {} steps of its own, each to one of {} vertices that the gradients over {} {} records point "
-      "to, drawn by the exponential mechanism, at epsilon {:.6g} for all of them; every coordinate of a record's "
-      "gradient cut to at most {:.4g}",
+      "{} times the end of {} steps of its own, each to one of {} vertices that the gradients over {} {} {} point to, "
+      "drawn by the exponential mechanism, at epsilon {:.6g} for all of them; every coordinate of {} cut to at most "
+      "{:.4g}",
       segment.rounds, choices.steps, choices.vertices.count(), release.records_drawn, block_of(release),
-      release.cost().ranged.value_rounded_up(), std::get<releases::MaxBound>(release.ask.bound).bound.value());
+      releases::plural_of(release.ask.unit()), release.cost().ranged.value_rounded_up(), gradient_of_one(release),
+      std::get<releases::MaxBound>(release.ask.bound).bound.value());
+}
+
+/// What a person adds to a feature map's totals; nothing of records.
+std::string mean_of_each(const planning::Release& release) {
+  const std::optional<releases::PersonContribution>& persons = release.ask.records.persons;
+  if (!persons) return "";
+  return fmt::format(", each person by the mean over {} of her records at most, drawn afresh and in secret",
+                     persons->records_max);
 }
 
 /// Of a feature map's totals.
@@ -123,12 +141,13 @@ std::string describe_choice(const planning::Plan::Segment& segment, const data::
   const releases::QuantileCell* cell = release.ask.quantile_cell();
   const std::string which =
       cell == nullptr ? "the number of the one that is nearly the least"
-                      : fmt::format("the one that holds the record of rank {:.4g}, nearly",
+                      : fmt::format("the one that holds the {} of rank {:.4g}, nearly",
+                                    release.ask.records.persons ? "share of persons' records" : "record",
                                     static_cast<double>(cell->numerator) / static_cast<double>(cell->denominator));
   return fmt::format(
-      "{} times, of {} over {} {} records, {}: one of {} numbers leaves, drawn by the exponential mechanism, at {}",
-      segment.rounds, features, release.records_drawn, block_of(release), which, release.ask.candidate_count(),
-      epsilon_each(release));
+      "{} times, of {} over {} {} {}{}, {}: one of {} numbers leaves, drawn by the exponential mechanism, at {}",
+      segment.rounds, features, release.records_drawn, block_of(release), releases::plural_of(release.ask.unit()),
+      mean_of_each(release), which, release.ask.candidate_count(), epsilon_each(release));
 }
 
 /// The noise is one silo's: of a count in records, of a mean in the column's unit.
@@ -240,15 +259,11 @@ std::string describe_segment(const planning::Plan::Segment& segment, const data:
   if (const auto* map = std::get_if<releases::FeaturesMap>(&release.ask.map)) {
     const bool laplace = std::holds_alternative<mechanisms::LaplaceLattice>(release.mechanism);
     const double stddev = release.noise_stddev_of_mean() * static_cast<double>(release.records_drawn);
-    const std::optional<releases::PersonContribution>& persons = release.ask.records.persons;
-    const char* units = persons ? "persons" : "records";
+    const std::string_view units = releases::plural_of(release.ask.unit());
     return fmt::format(
         "{} times {} over {} {} {}{}, with {} noise of standard deviation {:.4g} on each of {} totals{}{}",
         segment.rounds, describe_features(map->features, schema), release.records_drawn, block_of(release), units,
-        persons ? fmt::format(", each person by the mean over {} of her records at most, drawn afresh and in secret",
-                              persons->records_max)
-                : "",
-        laplace ? "discrete Laplace" : "Gaussian", stddev, release.ask.dimension,
+        mean_of_each(release), laplace ? "discrete Laplace" : "Gaussian", stddev, release.ask.dimension,
         statistics::counts(map->features) ? fmt::format(", in {}", units)
                                           : std::string(", of numbers that are scaled to [-1, 1] and cut to it"),
         laplace ? ", at " + epsilon_each(release) : "");
@@ -266,9 +281,10 @@ std::string describe_segment(const planning::Plan::Segment& segment, const data:
                              ? fmt::format(", at rho {:.6g} each", release.cost().concentrated.value_rounded_up())
                              : std::string();
   const char* block = block_of(release);
-  const char* units = release.ask.records.persons ? "persons" : "records";
-  const std::string of_each = release.records_drawn == 1 ? fmt::format("one {} record", block)
-                                                         : fmt::format("{} {} records", release.records_drawn, block);
+  const std::string_view units = releases::plural_of(release.ask.unit());
+  const std::string of_each = release.records_drawn == 1
+                                  ? fmt::format("one {} {}", block, releases::to_string(release.ask.unit()))
+                                  : fmt::format("{} {} {}", release.records_drawn, block, units);
   std::string what = release.ask.local()
                          ? fmt::format("{} times {}, {} steps of {} each", segment.rounds, means_of(release.ask.kind()),
                                        release.draws(), of_each)
@@ -276,22 +292,20 @@ std::string describe_segment(const planning::Plan::Segment& segment, const data:
                                        release.records_drawn, block, units);
   what += drawn_of(release);
   if (release.is_public()) return what + fmt::format(", exactly: their owner declared these {} public", units);
+  const std::string noise =
+      fmt::format("with {}noise of standard deviation {:.4g} on each of {} numbers{}{}", law, stddev,
+                  release.ask.dimension, summed ? " before other silos' noise is added" : "",
+                  release.ask.smoothness() ? at + "; both are less, in proportion, where the two points are near"
+                  : release.ask.local()    ? std::string(" of every step")
+                                           : at);
   if (const std::optional<releases::PersonContribution>& persons = release.ask.records.persons)
     return what +
            fmt::format(
-               ", each person as the mean over {} of her records at most, drawn afresh and in secret, {} to {}, "
-               "with noise of standard deviation {:.4g} on each of {} numbers{}",
+               ", each person as the mean over {} of her records at most, drawn afresh and in secret, {} to {}, {}",
                persons->records_max,
                persons->form == releases::PersonContribution::Form::MeanOfClipped ? "each clipped" : "clipped once",
-               clip_phrase(release.ask), stddev, release.ask.dimension,
-               release.ask.smoothness() ? "; both are less, in proportion, where the two points are near" : "");
-  return what +
-         fmt::format(", each record clipped to {}, with {}noise of standard deviation {:.4g} on each of {} numbers{}{}",
-                     clip_phrase(release.ask), law, stddev, release.ask.dimension,
-                     summed ? " before other silos' noise is added" : "",
-                     release.ask.smoothness() ? at + "; both are less, in proportion, where the two points are near"
-                     : release.ask.local()    ? std::string(" of every step")
-                                              : at);
+               clip_phrase(release.ask), noise);
+  return what + fmt::format(", each record clipped to {}, {}", clip_phrase(release.ask), noise);
 }
 
 /// Whether a line of one says all that a line of the other does of what is asked, drawing aside.
@@ -356,11 +370,13 @@ std::string against_of(const jobs::Job& job, const planning::Plan& plan) {
 std::string describe_secret_parts(const planning::Plan& plan) {
   const bool bins = plan.parts_credit()->assignment == releases::Slice::Assignment::Bins;
   const std::optional<double> told = plan.epsilon_of_known_draws();
+  const std::string_view unit = releases::to_string(plan.segments().front().release.ask.unit());
   return fmt::format(
       "  It rests on this silo: nobody outside may ever learn in which part of the pass {},\n"
       "  so neither this program's memory during the run nor the ledger's key, from which that follows, nor how long\n"
       "  an answer took to the millisecond. If they do, what remains is {}.\n",
-      bins ? "a record was, nor how many a part had" : "records were, one of them or all others",
+      bins ? fmt::format("a {} was, nor how many a part had", unit)
+           : fmt::format("{}s were, one of them or all others", unit),
       told ? fmt::format("epsilon {:.4g} at the same delta", *told) : "nothing that can be promised");
 }
 

@@ -167,9 +167,10 @@ Trust trust_of(const jobs::Job& job, const planning::Plan& plan) {
     return {
         "everybody outside the silo: coordinator, other silos and network, together, seeing every message of the run",
         fmt::format(
-            "the silo keeps secret in which part of the pass each record was{}, during the run and for as long "
+            "the silo keeps secret in which part of the pass each {} was{}, during the run and for as long "
             "as the guarantee is to hold: its memory, its ledger's key, from which the parts follow, and how long "
             "answers took within an interval",
+            releases::to_string(job.unit),
             plan.parts_credit()->assignment == releases::Slice::Assignment::Bins ? " and how many were in each" : "")};
   }
   // Reports without a credit keep the promise by the silo's own noise: mixing comes on top.
@@ -252,13 +253,22 @@ std::vector<std::string> mechanisms_of(const jobs::Job& job, const planning::Pla
     const auto* statistic = std::get_if<releases::StatisticMap>(&release.ask.map);
     const auto* features = std::get_if<releases::FeaturesMap>(&release.ask.map);
     const bool scores = release.ask.kind() == releases::QuestionKind::Scores;
+    const char* whose = job.person ? "persons' means over their records" : "records";
+    const char* summed = !scores      ? whose
+                         : job.person ? "persons' mean scores of vertices, together"
+                                      : "records' scores of vertices, together";
+    const char* gradients = job.person ? "persons' mean gradients" : "gradients";
     const auto bounded = [&] {
       if (std::holds_alternative<statistics::ConjunctionsMap>(features->features))
-        return std::string(
-            "counts of the records that have values together, of which each has one of a column at most");
+        return job.person ? std::string(
+                                "integer totals of persons' shares of records that have values together, of which each "
+                                "has one of a column at most")
+                          : std::string(
+                                "counts of the records that have values together, of which each has one of a column at "
+                                "most");
       if (const auto* ball = std::get_if<statistics::BallMap>(&features->features))
-        return fmt::format("integer totals of vectors of encoded numbers, each cut to the length {:.6g}{}",
-                           ball->radius,
+        return fmt::format("integer totals of {} of encoded numbers, each cut to the length {:.6g}{}",
+                           job.person ? "persons' means of vectors" : "vectors", ball->radius,
                            ball->besides == statistics::BallMap::Besides::Products ? ", and of their products" : "");
       if (job.person)
         return statistics::counts(features->features)
@@ -275,11 +285,14 @@ std::vector<std::string> mechanisms_of(const jobs::Job& job, const planning::Pla
             [&](const mechanisms::Selection& /*draw*/) {
               if (max == nullptr)
                 return fmt::format(
-                    "the exponential mechanism on integer scores of {}, of which a record moves each by one at most",
-                    release.ask.quantile_cell() != nullptr ? "counts" : "totals of losses in [0, 1]");
-              return fmt::format(
-                  "the exponential mechanism on integer scores, of gradients clamped to {} in every coordinate",
-                  max->bound.value());
+                    "the exponential mechanism on integer scores of {}, of which a {} moves each by one at most",
+                    release.ask.quantile_cell() == nullptr
+                        ? job.person ? "totals of persons' mean losses in [0, 1]" : "totals of losses in [0, 1]"
+                    : job.person ? "sums of persons' shares"
+                                 : "counts",
+                    releases::to_string(job.unit));
+              return fmt::format("the exponential mechanism on integer scores, of {} clamped to {} in every coordinate",
+                                 gradients, max->bound.value());
             },
             [&](const mechanisms::PerturbedObjective& objective) {
               return fmt::format(
@@ -292,11 +305,11 @@ std::vector<std::string> mechanisms_of(const jobs::Job& job, const planning::Pla
             },
             [&](const mechanisms::PathSelection& /*draw*/) {
               return fmt::format(
-                  "the exponential mechanism on integer scores of an estimate along a path of points, of gradients and "
+                  "the exponential mechanism on integer scores of an estimate along a path of points, of {} and "
                   "differences clamped to at most {} in every coordinate, over disjoint parts of a permutation; a "
-                  "record is in one part, and is charged for every choice along whose path it lies, at what its part "
+                  "{} is in one part, and is charged for every choice along whose path it lies, at what its part "
                   "can move it",
-                  max->bound.value());
+                  gradients, max->bound.value(), releases::to_string(job.unit));
             },
             [&](const mechanisms::LaplaceLattice& /*noise*/) -> std::string {
               if (features != nullptr) return "discrete Laplace noise on " + bounded();
@@ -305,23 +318,21 @@ std::vector<std::string> mechanisms_of(const jobs::Job& job, const planning::Pla
                                    network ? "sums rounded to a lattice, the clip norm less by a proven bound on "
                                              "all rounding,"
                                            : "integer sums",
-                                   scores ? "records' scores of vertices, together" : "records",
-                                   clip_statement(release.ask.bound));
+                                   summed, clip_statement(release.ask.bound));
               if (statistic->indicators) return "discrete Laplace noise on counts";
               return fmt::format("discrete Laplace noise on integer totals of encoded numbers clamped to [{}, {}]",
                                  range->low, range->high);
             },
             [&](const mechanisms::GaussianLattice& /*noise*/) {
               if (features != nullptr) return "Gaussian noise, exactly rounded to a lattice, on " + bounded();
-              return fmt::format("Gaussian noise, exactly rounded to a lattice, on sums of {} clipped to {}",
-                                 scores ? "records' scores of vertices, together" : "records",
+              return fmt::format("Gaussian noise, exactly rounded to a lattice, on sums of {} clipped to {}", summed,
                                  clip_statement(release.ask.bound));
             },
             [&](const mechanisms::GeneralisedGaussianLattice& generalised) {
               return fmt::format(
                   "generalised Gaussian noise, its density falling with the square of the l_{:.6g} norm, rounded to a "
-                  "lattice, on integer sums of records clipped to {}; its cost is known by rho alone, that of zCDP",
-                  generalised.noise.norm(), clip_statement(release.ask.bound));
+                  "lattice, on integer sums of {} clipped to {}; its cost is known by rho alone, that of zCDP",
+                  generalised.noise.norm(), whose, clip_statement(release.ask.bound));
             },
             [&](const mechanisms::LocalReports& reports) {
               return fmt::format(
@@ -351,9 +362,10 @@ std::string mechanism_of(const jobs::Job& job, const planning::Plan& plan) {
   for (const std::string& one : mechanisms_of(job, plan)) listed += (listed.empty() ? "" : "; ") + one;
   if (!listed.empty()) return listed;
   if (plan.shuffling() && plan.shuffling()->binomial)
-    return "a binomial vector sum: integer sums of clipped records, rounded at random to a grid, with binomial noise "
-           "of "
-           "every silo, of which nobody sees less than the total over all silos of a round";
+    return fmt::format(
+        "a binomial vector sum: integer sums of {}, rounded at random to a grid, with binomial noise of every silo, of "
+        "which nobody sees less than the total over all silos of a round",
+        job.person ? "persons' clipped means over their records" : "clipped records");
   if (job.person && job.person->form == releases::PersonContribution::Form::MeanOfClipped)
     return "Gaussian noise, exactly rounded to a lattice, on sums over persons rounded to it, of each the mean of her "
            "clipped records, the clip norm less by a proven bound on all rounding";
