@@ -9,8 +9,8 @@ constexpr std::uint64_t kEvaluationsMax = 10'000;
 
 }  // namespace
 
-Evaluation parse_evaluation(config::Section& root, const models::Model& model, std::uint64_t rounds,
-                            config::Problems& problems) {
+Evaluation parse_evaluation(config::Section& root, const models::Model& model, releases::Unit unit,
+                            std::uint64_t rounds, config::Problems& problems) {
   root.otherwise("evaluation", nlohmann::json::object());
   config::Section section = root.object("evaluation", "may be left out");
   section.otherwise("every", 0);
@@ -24,6 +24,15 @@ Evaluation parse_evaluation(config::Section& root, const models::Model& model, s
       "basic (default): loss, accuracy, share of positives; of a number the loss alone. detailed: also confusion table "
       "and AUC; of a number RMSE, MAE, R^2. Public holdouts are evaluated exactly either way; of private ones more "
       "numbers share the same noised answer, so each has more noise");
+  if (unit == releases::Unit::Person || section.recording()) {
+    section.otherwise("persons", "mean");
+    out.one_record = section.choice<bool>(
+        "persons", {{"mean", false}, {"one_record", true}},
+        "of unit person: mean (default): a person counts with the mean over her records' scores. one_record: with the "
+        "scores of one of her records, drawn afresh and in secret, as if she had no other");
+  } else {
+    section.refuse("persons", "expected none: the unit is not a person");
+  }
   section.finish();
   constexpr Eigen::Index kTableClassesMax = 32;  // of a confusion table, which every evaluation brings
   if (const models::Network* network = model.network();

@@ -4,6 +4,7 @@
 
 #include "shared/config/json_section.hpp"
 #include "shared/models/model.hpp"
+#include "shared/releases/unit.hpp"
 
 namespace undertone::jobs {
 
@@ -11,10 +12,11 @@ namespace undertone::jobs {
 struct Evaluation {
   std::uint64_t every = 0;  // steps; 0: after the last alone
   models::MetricDetail detail = models::MetricDetail::Basic;
+  bool one_record = false;  // of persons: of each one of her records is evaluated, and not the mean over several
 };
 
 /// A job's "evaluation", which may be left out. @param rounds of the algorithm
-[[nodiscard]] Evaluation parse_evaluation(config::Section& root, const models::Model& model, std::uint64_t rounds,
-                                          config::Problems& problems);
+[[nodiscard]] Evaluation parse_evaluation(config::Section& root, const models::Model& model, releases::Unit unit,
+                                          std::uint64_t rounds, config::Problems& problems);
 
 }  // namespace undertone::jobs

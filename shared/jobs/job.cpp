@@ -38,7 +38,11 @@ algorithms::GradientShape gradients_of(const JobTerms& job) {
 planning::Schedule schedule_with(const Job& job, const algorithms::GradientShape& shape) {
   planning::Schedule out = job.algorithm->schedule(shape);
   if (job.model) out = algorithms::WithEvaluation::schedule(out, *job.model, job.evaluation_every);
-  for (planning::ScheduledRounds& part : out) part.ask.records.persons = job.person;
+  for (planning::ScheduledRounds& part : out) {
+    part.ask.records.persons = job.person;
+    if (job.one_record_evaluated && part.ask.kind() == releases::QuestionKind::Metrics)
+      part.ask.records.persons->records_max = 1;
+  }
   return out;
 }
 
@@ -214,7 +218,7 @@ Result<ReadJob> read_job(const nlohmann::json& document, config::Problems& probl
   folds::Aggregation& aggregation = asked.aggregation;
   if (is_scaled(asked, algorithm, model, problems)) aggregation.scaled_to = whole_cohort(cohort);
   check_robust(aggregation, algorithm, model, shuffled, cohort.size(), problems);
-  const Evaluation evaluation = parse_evaluation(root, model, algorithm.rounds, problems);
+  const Evaluation evaluation = parse_evaluation(root, model, privacy.unit, algorithm.rounds, problems);
   std::optional<SimulationData> simulation = parse_simulation(root, silo_facts(cohort), privacy.unit);
   root.finish();
   if (!problems.none()) return problems.error();
@@ -244,7 +248,10 @@ Result<ReadJob> read_job(const nlohmann::json& document, config::Problems& probl
   job.noise_norm = noise_norm;
   job.person = privacy.person;
   if (job.unit == releases::Unit::Record) job.person.reset();
-  if (job.unit == releases::Unit::Person) job.silos_per_person = privacy.silos_per_person;
+  if (job.unit == releases::Unit::Person) {
+    job.silos_per_person = privacy.silos_per_person;
+    job.one_record_evaluated = evaluation.one_record;
+  }
   return ReadJob(std::move(job), *std::move(algorithm.method), std::nullopt, problems.file());
 }
 

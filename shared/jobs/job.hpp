@@ -68,6 +68,7 @@ struct JobTerms {
   std::optional<Initial> initial;         // without one a run starts at 0, a network at its seed's weights
   std::optional<double> noise_norm = {};  // r of generalised Gaussian noise in l_r; nothing of any other
   std::optional<releases::PersonContribution> person = {};  // of unit person
+  bool one_record_evaluated = false;                        // of unit person: @see Evaluation
   std::optional<std::size_t> silos_per_person = {};         // of unit person: without it, all of the cohort
   bool standardised = false;  // the projection is each feature's own shift and scale: names stay the features'
 

@@ -32,12 +32,15 @@ using OrderedJson = nlohmann::ordered_json;
 
 constexpr const char* kRestsOnOrder = "the ledger's key, which keeps secret where a person stands";
 
-std::string contribution_of(const releases::PersonContribution& person) {
+/// @pre the job is of persons
+std::string contribution_of(const jobs::Job& job) {
   using Form = releases::PersonContribution::Form;
-  return fmt::format("the mean over {} of her records at most, drawn afresh for each answer{}", person.records_max,
-                     person.form == Form::ClippedMean     ? ", clipped once"
-                     : person.form == Form::MeanOfClipped ? ", each of which is clipped"
-                                                          : "");
+  return fmt::format("the mean over {} of her records at most, drawn afresh for each answer{}{}",
+                     job.person->records_max,
+                     job.person->form == Form::ClippedMean     ? ", clipped once"
+                     : job.person->form == Form::MeanOfClipped ? ", each of which is clipped"
+                                                               : "",
+                     job.one_record_evaluated ? "; to an evaluation one of her records" : "");
 }
 
 constexpr const char* kGroupsNote =
@@ -473,7 +476,7 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
   }
   json["adjacency"] = "replace_one";
   if (persons) {
-    json["contributes"] = contribution_of(*job.person);
+    json["contributes"] = contribution_of(job);
     json["rests_on"] = kRestsOnOrder;
     json["joint"] = joint ? OrderedJson{{"silos", joint->silos}, {"epsilon", joint->epsilon}, {"delta", joint->delta}}
                           : OrderedJson(nullptr);
@@ -522,7 +525,7 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
               ? "  adjacency    one record replaced by any other that its owner has not declared public\n"
               : fmt::format("  adjacency    one {} replaced by any other\n", releases::to_string(job.unit));
   if (persons) {
-    text += fmt::format("  contributes  {}\n", contribution_of(*job.person));
+    text += fmt::format("  contributes  {}\n", contribution_of(job));
     text += fmt::format("  rests on     {}\n  joint        {}\n", kRestsOnOrder, jobs::describe(job, joint));
   }
   const bool differences =

@@ -106,6 +106,26 @@ TEST(PersonJobTest, TheContributionFollowsFromTheModel) {
 }
 
 /// What cannot be made of persons is refused, whichever algorithm asks for it: nothing reads them record by record.
+TEST(PersonJobTest, AnEvaluationMayReadOneRecordAPerson) {
+  Json text = of_persons({});
+  text["evaluation"]["persons"] = "one_record";
+  const Job job = parse_job(text.dump(), "job.json").value();
+  const planning::Plan plan = plan_of(job, job.cohort.front()).value();
+  int evaluations = 0;
+  for (const planning::Plan::Segment& segment : plan.segments()) {
+    const bool evaluation = segment.release.ask.kind() == releases::QuestionKind::Metrics;
+    evaluations += evaluation ? 1 : 0;
+    EXPECT_EQ(segment.release.ask.records.persons->records_max, evaluation ? 1 : 8);
+  }
+  EXPECT_GE(evaluations, 1);
+  text["evaluation"]["persons"] = "mean";
+  EXPECT_NE(planning::plan_digest(plan),
+            planning::plan_digest(plan_of(parse_job(text.dump(), "job.json").value(), job.cohort.front()).value()));
+  text = Json::parse(tests::SmallFederation{}.job());
+  text["evaluation"]["persons"] = "mean";
+  EXPECT_NE(problem_of(text).find("/evaluation/persons: expected none"), std::string::npos) << problem_of(text);
+}
+
 /// Somebody at several silos of a mixed job is in one total at all of them: the noise of the others, which the plan
 /// counts on, hides all of her parts together. Only what each silo's own noise promises adds up.
 TEST(PersonJobTest, OfAShuffledJobWhatEachSilosOwnNoisePromisesAddsUp) {
