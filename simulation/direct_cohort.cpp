@@ -42,10 +42,10 @@ silo::RecordPlaces places_of(const DirectCohort::Setup& setup, const DirectCohor
                                      : silo::RecordPlaces::permuted(randomness.permutation(name, records));
 }
 
-/// Whether the members' units are persons.
-bool of_persons(const std::vector<DirectCohort::Member>& members) {
-  return std::any_of(members.begin(), members.end(),
-                     [](const DirectCohort::Member& member) { return member.dataset->training.of_persons(); });
+/// What the members' sums are made with. @pre their plans are of one job
+std::unique_ptr<silo::RecordSums> sums_of(const models::Model& model, const DirectCohort::Member& member) {
+  const std::optional<releases::PersonContribution>& persons = member.releases.front().release.ask.records.persons;
+  return persons ? silo::make_person_sums(model, persons->form) : silo::make_record_sums(model);
 }
 
 /// Which of a person's records a round looks at: as secret as everything here, which is not at all.
@@ -80,9 +80,8 @@ Result<DirectCohort> DirectCohort::create(const Setup& setup, std::vector<Member
   }
   cohort.members_ = std::move(members);
   cohort.passes_.assign(cohort.members_.size(), 0);
-  const auto sums_of = of_persons(cohort.members_) ? silo::make_person_sums : silo::make_record_sums;
   for (std::size_t thread = 0; thread < setup.threads; ++thread)
-    cohort.scratch_.push_back({setup.model ? sums_of(*setup.model) : nullptr, {}});
+    cohort.scratch_.push_back({setup.model ? sums_of(*setup.model, cohort.members_.front()) : nullptr, {}});
   return cohort;
 }
 

@@ -200,7 +200,8 @@ Result<ReadJob> read_job(const nlohmann::json& document, config::Problems& probl
     choice.model = smoothed(*choice.model.linear(), *algorithm.theorem->envelope);
   if (algorithm.method) check_model(algorithm, model, problems);
   if (algorithm.method && privacy.unit == releases::Unit::Person)
-    check_persons(*algorithm.method, model, {*privacy.person, projection.has_value()}, problems);
+    check_persons(*algorithm.method, model,
+                  {*privacy.person, *bound, shuffled, algorithm.theorem.has_value(), projection.has_value()}, problems);
   if (algorithm.method && problems.none()) check_parts(algorithm, model, shuffled, cohort, problems);
   if (algorithm.method && !projection) check_smoothness((*algorithm.method)->traits(), model, schema, problems);
   if (model.moments() != nullptr && problems.none()) check_moments(*algorithm.method, problem, problems);
@@ -291,6 +292,12 @@ Result<planning::Plan> plan_of(const Job& job, const CohortMember& member) {
       return Error{ErrorCode::InvalidConfig,
                    fmt::format("silo {}: {} of persons are not served: expected the unit \"record\"",
                                member.facts.silo.name(), releases::to_string(segment.release.ask.kind()))};
+    if (releases::parts_of_unit(segment.release.ask) > 1 &&
+        !std::holds_alternative<mechanisms::GaussianLattice>(segment.release.mechanism))
+      return Error{ErrorCode::InvalidConfig,
+                   fmt::format("silo {}: capped_sum of persons is served with Gaussian noise alone: expected a delta "
+                               "above 0",
+                               member.facts.silo.name())};
     const Status fits = queries::check_fits(segment.release, job.reply_lattice);
     if (!fits)
       return Error{fits.error().code, fmt::format("silo {}: {}", member.facts.silo.name(), fits.error().message)};

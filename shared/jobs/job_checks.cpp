@@ -139,9 +139,15 @@ void check_persons(const algorithms::Method& algorithm, const models::Model& mod
   const algorithms::MethodTraits traits = algorithm->traits();
   using Form = releases::PersonContribution::Form;
   if (model.linear() == nullptr && model.network() == nullptr) refuse(fmt::format("a {} model", model.name()));
-  if (const Form form = model.network() != nullptr ? Form::MeanOfClipped : Form::ClippedMean; form != job.person.form)
-    problems.add("/privacy/person/contribution",
-                 fmt::format("expected \"{}\" of a {} model", releases::to_string(form), model.name()));
+  if (job.person.form == Form::CappedSum) {
+    if (job.theorem) refuse("capped_sum with a theorem, whose constants it multiplies by records_max");
+    if (job.shuffled || !std::holds_alternative<releases::L2Bound>(job.bound))
+      refuse("capped_sum of what is shuffled or not clipped in l2");
+  } else if (const Form form = model.network() != nullptr ? Form::MeanOfClipped : Form::ClippedMean;
+             form != job.person.form) {
+    problems.add("/privacy/person/contribution", fmt::format("expected \"{}\" or \"capped_sum\" of a {} model",
+                                                             releases::to_string(form), model.name()));
+  }
   // It is a product over all rows at once, whose number is secret: neither its time nor its last digits may tell of it.
   if (job.projected) refuse("a projection or standardisation");
   // An objective's noise is proven for one record's curvature.

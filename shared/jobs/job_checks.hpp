@@ -42,6 +42,9 @@ void check_model(const AlgorithmChoice& algorithm, const models::Model& model, c
 /// What else a job of persons says.
 struct AroundPersons {
   const releases::PersonContribution& person;
+  const releases::Bound& bound;
+  bool shuffled = false;
+  bool theorem = false;
   bool projected = false;
 };
 /// Whether an answer can be made of persons: what cannot is refused in words, not read record by record.

@@ -39,9 +39,12 @@ Privacy parse_privacy(config::Section section, bool statistics) {
       person.refuse("contribution", "expected none: to statistics a person contributes the mean over her records");
     } else {
       form = person.choice<Form>("contribution",
-                                 {{"clipped_mean", Form::ClippedMean}, {"mean_of_clipped", Form::MeanOfClipped}},
+                                 {{"clipped_mean", Form::ClippedMean},
+                                  {"mean_of_clipped", Form::MeanOfClipped},
+                                  {"capped_sum", Form::CappedSum}},
                                  "the mean over her records' gradients, clipped once: of linear models; or of each of "
-                                 "them clipped: of networks");
+                                 "them clipped: of networks; or the sum of each of them clipped, over records_max, so "
+                                 "that she weighs more the more records she has, up to so many");
     }
     out.person = releases::PersonContribution{
         person.integer("records_max", 1, releases::kPersonRecordsMax,

@@ -50,11 +50,12 @@ Result<mechanisms::Mechanism> Plan::mechanism_for(const Release& release, const 
                             mechanisms::gaussian_reports(release.ask.dimension, *form, shift, release.records_drawn));
               return mechanisms::Mechanism(reports);
             }
-            UNDERTONE_TRY(const mechanisms::GaussianLattice lattice,
-                          std::holds_alternative<releases::PairBound>(release.ask.bound)
-                              ? gaussian_statistic(release, shift)
-                              : mechanisms::gaussian_lattice(release.ask.clip(), shift, release.ask.dimension,
-                                                             release.records_max()));
+            UNDERTONE_TRY(
+                const mechanisms::GaussianLattice lattice,
+                std::holds_alternative<releases::PairBound>(release.ask.bound)
+                    ? gaussian_statistic(release, shift)
+                    : mechanisms::gaussian_lattice(release.ask.clip(), shift, release.ask.dimension,
+                                                   release.records_max(), releases::parts_of_unit(release.ask)));
             return mechanisms::Mechanism(lattice);
           },
           [&](const PureShare& share) -> Result<mechanisms::Mechanism> {

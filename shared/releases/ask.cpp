@@ -215,8 +215,20 @@ std::optional<double> Ask::noise_norm() const noexcept {
 
 const ReportsForm* Ask::reports() const noexcept { return std::get_if<ReportsForm>(&form); }
 
+std::int64_t parts_of_unit(const Ask& ask) {
+  const std::optional<PersonContribution>& persons = ask.records.persons;
+  if (!persons || persons->form != PersonContribution::Form::CappedSum || ask.kind() == QuestionKind::Metrics) return 1;
+  return persons->records_max;
+}
+
 bool takes_persons(const Ask& ask) {
   if (ask.reports() != nullptr) return false;
+  // A sum of parts is made of gradients that are clipped in l2, and of nothing else.
+  if (parts_of_unit(ask) > 1 &&
+      (!std::holds_alternative<L2Bound>(ask.bound) ||
+       (ask.kind() != QuestionKind::Gradient && ask.kind() != QuestionKind::GradientDifference &&
+        ask.kind() != QuestionKind::LocalRun)))
+    return false;
   return std::visit(
       Overloaded{[](const GradientMap& /*map*/) { return true; },
                  [](const GradientDifferenceMap& /*map*/) { return true; },

@@ -275,6 +275,10 @@ struct Ask {
   [[nodiscard]] Eigen::Index answer_size() const noexcept { return selects() ? 1 : dimension; }
 };
 
+/// Into how many vectors that are bounded by themselves a unit's contribution is divided: 1, but of a person's capped
+/// sum as many as may count.
+[[nodiscard]] std::int64_t parts_of_unit(const Ask& ask);
+
 /// Whether a person can contribute to such a release once, however many records she has: to whatever is made of
 /// gradients, of their differences and of metrics, and to a feature map's totals, or a choice among them, with the mean
 /// over her records. A report is of one record.

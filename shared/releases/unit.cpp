@@ -28,6 +28,8 @@ std::string_view to_string(PersonContribution::Form form) noexcept {
       return "clipped_mean";
     case PersonContribution::Form::MeanOfClipped:
       return "mean_of_clipped";
+    case PersonContribution::Form::CappedSum:
+      return "capped_sum";
     case PersonContribution::Form::Mean:
       return "mean";
   }

@@ -11,14 +11,15 @@ namespace undertone::releases {
 /// the data set, however many there are. Source: spec person-unit 1.
 enum class Unit : std::uint8_t { Record = 1, Person = 2 };
 
-/// What a person contributes to a release: a mean over as many of her records as may count, which are drawn afresh for
-/// each release and in secret where she has more. Whichever it is, she moves a sum as far as one record would.
-/// Source: spec person-unit 3.1, 6.
+/// What a person contributes to a release: a mean, or a sum, over as many of her records as may count, which are drawn
+/// afresh for each release and in secret where she has more. Whichever it is, she moves a sum as far as one record
+/// would. Source: spec person-unit 3.1, 6.
 struct PersonContribution {
   enum class Form : std::uint8_t {
     ClippedMean = 1,    // of gradients, clipped once: of linear models
     MeanOfClipped = 2,  // of gradients, each clipped: of networks, which write no gradient out
-    Mean = 3            // of a feature map, which is bounded by itself: of statistics
+    Mean = 3,           // of a feature map, which is bounded by itself: of statistics
+    CappedSum = 4       // of gradients, each clipped and divided by `records_max`: a sum, which grows with her records
   };
   std::int64_t records_max = 16;  // s: public, and fixed before anybody looks at the data
   Form form = Form::ClippedMean;
@@ -26,7 +27,7 @@ struct PersonContribution {
 };
 inline constexpr std::int64_t kPersonRecordsMax = 64;
 
-/// "clipped_mean", "mean_of_clipped", "mean"
+/// "clipped_mean", "mean_of_clipped", "mean", "capped_sum"
 [[nodiscard]] std::string_view to_string(PersonContribution::Form form) noexcept;
 
 /// "record", "person"

@@ -298,7 +298,14 @@ std::string describe_segment(const planning::Plan::Segment& segment, const data:
                   release.ask.smoothness() ? at + "; both are less, in proportion, where the two points are near"
                   : release.ask.local()    ? std::string(" of every step")
                                            : at);
-  if (const std::optional<releases::PersonContribution>& persons = release.ask.records.persons)
+  const std::optional<releases::PersonContribution>& persons = release.ask.records.persons;
+  if (const std::int64_t parts = releases::parts_of_unit(release.ask); parts > 1)
+    return what +
+           fmt::format(
+               ", each person as the sum over {} of her records at most, drawn afresh and in secret, each clipped "
+               "to {} and divided by {}, {}",
+               parts, clip_phrase(release.ask), parts, noise);
+  if (persons)
     return what +
            fmt::format(
                ", each person as the mean over {} of her records at most, drawn afresh and in secret, {} to {}, {}",

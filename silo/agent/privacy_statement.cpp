@@ -35,12 +35,17 @@ constexpr const char* kRestsOnOrder = "the ledger's key, which keeps secret wher
 /// @pre the job is of persons
 std::string contribution_of(const jobs::Job& job) {
   using Form = releases::PersonContribution::Form;
-  return fmt::format("the mean over {} of her records at most, drawn afresh for each answer{}{}",
-                     job.person->records_max,
-                     job.person->form == Form::ClippedMean     ? ", clipped once"
-                     : job.person->form == Form::MeanOfClipped ? ", each of which is clipped"
-                                                               : "",
-                     job.one_record_evaluated ? "; to an evaluation one of her records" : "");
+  const Form form = job.person->form;
+  return fmt::format("the {} over {} of her records at most, drawn afresh for each answer{}{}",
+                     form == Form::CappedSum ? "sum" : "mean", job.person->records_max,
+                     form == Form::ClippedMean     ? ", clipped once"
+                     : form == Form::MeanOfClipped ? ", each of which is clipped"
+                     : form == Form::CappedSum
+                         ? fmt::format(", each of which is clipped and divided by {}", job.person->records_max)
+                         : "",
+                     job.one_record_evaluated  ? "; to an evaluation one of her records"
+                     : form == Form::CappedSum ? "; to an evaluation the mean over them"
+                                               : "");
 }
 
 constexpr const char* kGroupsNote =
@@ -361,6 +366,7 @@ std::vector<std::string> mechanisms_of(const jobs::Job& job, const planning::Pla
 }
 
 std::string mechanism_of(const jobs::Job& job, const planning::Plan& plan) {
+  const bool network = job.model && job.model->network() != nullptr;
   std::string listed;
   for (const std::string& one : mechanisms_of(job, plan)) listed += (listed.empty() ? "" : "; ") + one;
   if (!listed.empty()) return listed;
@@ -369,14 +375,18 @@ std::string mechanism_of(const jobs::Job& job, const planning::Plan& plan) {
         "a binomial vector sum: integer sums of {}, rounded at random to a grid, with binomial noise of every silo, of "
         "which nobody sees less than the total over all silos of a round",
         job.person ? "persons' clipped means over their records" : "clipped records");
+  if (job.person && job.person->form == releases::PersonContribution::Form::CappedSum)
+    return fmt::format(
+        "Gaussian noise, exactly rounded to a lattice, on sums over persons{}, of each the sum of her clipped records "
+        "over {}",
+        network ? " rounded to it, the clip norm less by a proven bound on all rounding" : "", job.person->records_max);
   if (job.person && job.person->form == releases::PersonContribution::Form::MeanOfClipped)
     return "Gaussian noise, exactly rounded to a lattice, on sums over persons rounded to it, of each the mean of her "
            "clipped records, the clip norm less by a proven bound on all rounding";
   if (job.person)
     return "Gaussian noise, exactly rounded to a lattice, on integer sums over persons, of each the clipped mean of "
            "her records";
-  if (!job.model || job.model->network() == nullptr)
-    return "Gaussian noise, exactly rounded to a lattice, on integer sums of clipped records";
+  if (!network) return "Gaussian noise, exactly rounded to a lattice, on integer sums of clipped records";
   return "Gaussian noise, exactly rounded to a lattice, on sums of clipped records rounded to it, the clip norm less "
          "by a "
          "proven bound on all rounding";

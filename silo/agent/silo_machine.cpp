@@ -513,7 +513,9 @@ void SiloMachine::forget_read(const RunId& run, const planning::Plan& plan, Roun
 SiloMachine::Workspace& SiloMachine::workspace(const RunId& run, const jobs::Job& job) {
   if (workspace_ && workspace_->run == run) return *workspace_;
   workspace_.reset();  // at most one projected copy at a time
-  const auto sums_of = [&] { return job.person ? make_person_sums(*job.model) : make_record_sums(*job.model); };
+  const auto sums_of = [&] {
+    return job.person ? make_person_sums(*job.model, job.person->form) : make_record_sums(*job.model);
+  };
   Workspace made{run, job.model ? sums_of() : nullptr, std::nullopt, std::nullopt};
   if (job.projection) made.projected = job.projection->project(setup_.dataset);
   return workspace_.emplace(std::move(made));

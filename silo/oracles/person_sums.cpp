@@ -225,10 +225,78 @@ class PersonSums final : public RecordSums {
   Numbers norms_squared_{};
 };
 
-/// A person's records one after the other, each with its part of her mean: always as many a person.
+/// Sums over persons of a capped sum each, for linear models: each of her records is clipped by itself, to integers of
+/// norm at most floor(Lambda / s), so that s of them are within Lambda. Places without a record of hers add zero.
+class CappedPersonSums final : public RecordSums {
+ public:
+  explicit CappedPersonSums(const models::LinearModel& model) : model_(model) {}
+
+  [[nodiscard]] bool adds_integers() const noexcept override { return true; }
+  [[nodiscard]] bool hides_counts() const noexcept override { return true; }
+  [[nodiscard]] bool takes_persons() const noexcept override { return true; }
+
+  void gradients(const Eigen::VectorXd& point, const mechanisms::Lattice& lattice, const Drawn& drawn,
+                 std::span<std::int64_t> sum) override {
+    add_up(PathTerm{point, point}, lattice, drawn, sum);
+  }
+
+  void differences(const PointPair& points, const mechanisms::Lattice& lattice, const Drawn& drawn,
+                   std::span<std::int64_t> sum) override {
+    add_up(PathTerm{points.minuend, points.subtrahend, 1.0}, lattice, drawn, sum);
+  }
+
+  void clamped_gradients(const Eigen::VectorXd& /*point*/, const mechanisms::ClampLattice& /*lattice*/,
+                         const Drawn& /*drawn*/, std::span<std::int64_t> /*sum*/) override {
+    UNDERTONE_CHECK(false);  // a job of capped sums that selects is refused where it is offered
+  }
+
+  void metrics(const Eigen::VectorXd& point, const mechanisms::Lattice& lattice, const Drawn& drawn,
+               std::span<std::int64_t> sum) override {
+    add_person_metrics(model_, point, lattice, drawn, sum);
+  }
+
+ private:
+  void add_up(const PathTerm& term, const mechanisms::Lattice& lattice, const Drawn& drawn,
+              std::span<std::int64_t> sum) {
+    UNDERTONE_CHECK(drawn.persons != nullptr);
+    const std::size_t each = drawn.persons->records_max();
+    const mechanisms::Lattice part{lattice.clip / static_cast<std::int64_t>(each), lattice.step};
+    UNDERTONE_CHECK(part.clip >= 1);
+    if (sum_) {
+      sum_->restart(part);
+    } else {
+      sum_.emplace(part, model_.dimension());
+    }
+    std::array<std::int64_t, kRecordsMost> all{};
+    std::array<double, kRecordsMost> factors{};
+    std::array<double, kRecordsMost> there{};
+    std::array<double, kRecordsMost> squares{};
+    const std::span<std::int64_t> rows(all.data(), each);
+    const std::size_t persons = drawn.block.rows() == 0 ? 0 : drawn.positions.size();
+    const std::size_t counted_persons = drawn.counted.value_or(persons);
+    for (std::size_t person = 0; person < persons; ++person) {
+      const std::size_t counted = drawn.persons->rows_of(drawn.block, drawn.positions[person], rows);
+      const auto first = [each](auto& numbers) { return std::span(numbers).first(each); };
+      model_.derivatives(term.point, drawn.block, rows, first(factors), first(squares));
+      if (term.carried != 0.0) model_.derivatives(term.from, drawn.block, rows, first(there), first(squares));
+      for (std::size_t i = 0; i < each; ++i) {
+        const double factor = factors[i] - (term.carried != 0.0 ? term.carried * there[i] : 0.0);
+        factors[i] = i < counted ? factor / static_cast<double>(each) : 0.0;
+      }
+      sum_->add_first(person < counted_persons ? each : 0, first(factors), first(squares), drawn.block.features, rows);
+    }
+    sum_->take(sum);
+  }
+
+  models::LinearModel model_;
+  std::optional<mechanisms::ClippedSum> sum_;
+};
+
+/// A person's records one after the other, each with its part of what she contributes: always as many a person.
 class PersonRecords {
  public:
-  explicit PersonRecords(const RecordSums::Drawn& drawn) : drawn_(drawn) {
+  /// @param capped whether each counts as much as one of as many as may count, else as one of hers
+  PersonRecords(const RecordSums::Drawn& drawn, bool capped) : drawn_(drawn), capped_(capped) {
     UNDERTONE_CHECK(drawn.persons != nullptr && !drawn.counted);
   }
 
@@ -242,7 +310,8 @@ class PersonRecords {
     if (place_ == 0) {
       const std::size_t counted =
           drawn_.persons->rows_of(drawn_.block, drawn_.positions[person_], std::span(rows_).first(each));
-      for (std::size_t i = 0; i < each; ++i) weights_[i] = i < counted ? 1.0 / static_cast<double>(counted) : 0.0;
+      const double weight = 1.0 / static_cast<double>(capped_ ? each : std::max<std::size_t>(counted, 1));
+      for (std::size_t i = 0; i < each; ++i) weights_[i] = i < counted ? weight : 0.0;
     }
     const std::size_t count = std::min(most, each - place_);
     const models::WeightedRecords out{std::span(rows_).subspan(place_, count),
@@ -253,30 +322,33 @@ class PersonRecords {
 
  private:
   const RecordSums::Drawn& drawn_;
+  bool capped_;
   std::size_t person_ = 0;
   std::size_t place_ = 0;  // among her rows
   std::array<std::int64_t, kRecordsMost> rows_{};
   std::array<double, kRecordsMost> weights_{};
 };
 
-/// Sums over persons, for networks, which write no gradient out: each record is clipped and counts 1 / m', so that a
-/// person's part is no longer than a record's would be. The sum is rounded once, as that of records is.
+/// Sums over persons, for networks, which write no gradient out: each record is clipped and counts 1 / m', or 1 / s of
+/// a capped sum, so that a person's part is no longer than a record's would be. The sum is rounded once, as that of
+/// records is.
 class NetworkPersonSums final : public RecordSums {
  public:
-  explicit NetworkPersonSums(const models::Network& network) : model_(network), sum_(network.dimension()) {}
+  NetworkPersonSums(const models::Network& network, bool capped)
+      : model_(network), capped_(capped), sum_(network.dimension()) {}
 
   [[nodiscard]] bool adds_integers() const noexcept override { return false; }
   [[nodiscard]] bool takes_persons() const noexcept override { return true; }
 
   void gradients(const Eigen::VectorXd& point, const mechanisms::Lattice& lattice, const Drawn& drawn,
                  std::span<std::int64_t> sum) override {
-    model_.weighted_gradient_sum(point, drawn.block, PersonRecords(drawn), clip(lattice, drawn), sum_);
+    model_.weighted_gradient_sum(point, drawn.block, PersonRecords(drawn, capped_), clip(lattice, drawn), sum_);
     round_to_lattice(sum_, lattice, sum);
   }
 
   void differences(const PointPair& points, const mechanisms::Lattice& lattice, const Drawn& drawn,
                    std::span<std::int64_t> sum) override {
-    model_.weighted_difference_sum(points.minuend, points.subtrahend, drawn.block, PersonRecords(drawn),
+    model_.weighted_difference_sum(points.minuend, points.subtrahend, drawn.block, PersonRecords(drawn, capped_),
                                    clip(lattice, drawn), sum_);
     round_to_lattice(sum_, lattice, sum);
   }
@@ -299,14 +371,17 @@ class NetworkPersonSums final : public RecordSums {
   }
 
   models::LayeredModel model_;
+  bool capped_;
   Eigen::VectorXd sum_;
 };
 
 }  // namespace
 
-std::unique_ptr<RecordSums> make_person_sums(const models::Model& model) {
-  if (const models::Network* network = model.network()) return std::make_unique<NetworkPersonSums>(*network);
+std::unique_ptr<RecordSums> make_person_sums(const models::Model& model, releases::PersonContribution::Form form) {
+  const bool capped = form == releases::PersonContribution::Form::CappedSum;
+  if (const models::Network* network = model.network()) return std::make_unique<NetworkPersonSums>(*network, capped);
   UNDERTONE_CHECK(model.linear() != nullptr);  // what else a job of persons has is refused where it is parsed
+  if (capped) return std::make_unique<CappedPersonSums>(*model.linear());
   return std::make_unique<PersonSums>(*model.linear());
 }
 

@@ -76,7 +76,7 @@ class LightPersonSilo final : public AuditedSilo {
       if (fault_ == PersonFault::DivisorOfRecords) divisor = static_cast<double>(block.rows());
       if (fault_ == PersonFault::WeightOfRecords) drawn = weighed(block);
       const silo::PersonDraw draw(sha256("draw"), release.ask.records.persons->records_max);
-      silo::make_person_sums(*of_->job->model)
+      silo::make_person_sums(*of_->job->model, releases::PersonContribution::Form::ClippedMean)
           ->gradients(point, release.lattice(), {block, drawn, std::nullopt, &draw}, sum);
     }
     std::vector<std::int64_t> noise(sum.size());

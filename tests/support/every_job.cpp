@@ -45,6 +45,13 @@ void add_persons(Named& out) {
     federation.shuffle = FaultWorlds::shuffle(form);
     out.emplace_back(fmt::format("persons, shuffled, {}", form), of_persons(federation).dump());
   }
+  for (const auto& [name, federation] : federations_of_every_algorithm()) {
+    if (name != "noisy_minibatch_sgd" && name != "spider, network") continue;
+    nlohmann::json job = of_persons(federation);
+    job["privacy"]["person"]["contribution"] = "capped_sum";
+    job["evaluation"]["persons"] = "one_record";
+    out.emplace_back(fmt::format("persons, {}, capped sums", name), job.dump());
+  }
   SmallFederation functions;
   functions.statistics = R"({"noise":"laplace","questions":[
     {"kind":"marginals","columns":["y"],"width":1},{"kind":"kernels","columns":["x0","x1"],"terms":3},

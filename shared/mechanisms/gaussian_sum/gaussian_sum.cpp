@@ -44,16 +44,16 @@ releases::ShiftSquaredAmount GaussianLattice::shift_squared() const {
 double GaussianLattice::noise_stddev() const { return std::ldexp(lattice.step, log2_stddev); }
 
 Result<GaussianLattice> gaussian_lattice(releases::ClipNorm clip, releases::GaussianShift shift, Eigen::Index dimension,
-                                         std::int64_t records) {
-  UNDERTONE_CHECK(dimension > 0 && records > 0);
+                                         std::int64_t records, std::int64_t parts) {
+  UNDERTONE_CHECK(dimension > 0 && records > 0 && parts > 0);
   const double root = std::sqrt(static_cast<double>(dimension));
   double units = 0.0;
   int log2_stddev = kLog2StddevMin;
   for (; log2_stddev <= kLog2StddevMax; ++log2_stddev) {
     units = std::floor(std::ldexp(shift.value(), log2_stddev - 1) * (1.0 - 0x1p-50));  // 2 Lambda <= mu 2^m
-    if (units >= 1024.0 * root || log2_stddev == kLog2StddevMax) break;
+    if (units >= 1024.0 * root * static_cast<double>(parts) || log2_stddev == kLog2StddevMax) break;
   }
-  if (!(units >= root)) {
+  if (!(units >= root * static_cast<double>(parts))) {
     return Error{ErrorCode::InvalidArgument,
                  fmt::format("a shift of {} per release is too small for dimension {}: every coordinate would truncate "
                              "to zero on the finest lattice",

@@ -30,11 +30,13 @@ struct GaussianLattice {
 
 /// The coarsest lattice whose shift is at most `shift` and that represents vectors of `dimension` well: the smallest m
 /// in [16, 40] with Lambda >= 2^10 sqrt(dimension), so that truncation loses at most a thousandth of the clip norm.
-/// @param records how many vectors are added up
+/// @param records how many vectors are added up @param parts into how many each is divided, which are truncated by
+/// themselves: Lambda is then as many times larger
 /// @return an error where no m serves (Lambda < sqrt(dimension)), or the sum could leave 62 bits
 /// Source: spec privacy-core B.1, solved for Lambda.
 [[nodiscard]] Result<GaussianLattice> gaussian_lattice(releases::ClipNorm clip, releases::GaussianShift shift,
-                                                       Eigen::Index dimension, std::int64_t records);
+                                                       Eigen::Index dimension, std::int64_t records,
+                                                       std::int64_t parts = 1);
 
 /// Of vectors of whole counts of which two are at most the root of `distance_squared` counts apart: U lattice units a
 /// count, the most that the shift allows, at the smallest m in [16, 40] with U >= 2^10. Nothing is rounded.

@@ -90,7 +90,8 @@ TEST(PersonJobTest, WhatDoesNotGoWithTheUnitIsRefusedInWords) {
 TEST(PersonJobTest, TheContributionFollowsFromTheModel) {
   Json job = of_persons({});
   job["privacy"]["person"]["contribution"] = "mean_of_clipped";
-  EXPECT_NE(problem_of(job).find("/privacy/person/contribution: expected \"clipped_mean\" of a logistic model"),
+  EXPECT_NE(problem_of(job).find(
+                "/privacy/person/contribution: expected \"clipped_mean\" or \"capped_sum\" of a logistic model"),
             std::string::npos)
       << problem_of(job);
   int networks = 0;
@@ -99,13 +100,34 @@ TEST(PersonJobTest, TheContributionFollowsFromTheModel) {
     if (!of.contains("model") || of["model"]["kind"] != "network" || !problem_of(of).empty()) continue;
     ++networks;
     of["privacy"]["person"]["contribution"] = "clipped_mean";
-    EXPECT_NE(problem_of(of).find("expected \"mean_of_clipped\" of a network model"), std::string::npos)
+    EXPECT_NE(problem_of(of).find("expected \"mean_of_clipped\" or \"capped_sum\" of a network model"),
+              std::string::npos)
         << problem_of(of);
   }
   EXPECT_GE(networks, 1);
 }
 
 /// What cannot be made of persons is refused, whichever algorithm asks for it: nothing reads them record by record.
+/// Its records are truncated by themselves, so that its lattice is finer; noise and cost are those of a mean.
+TEST(PersonJobTest, ACappedSumHasTheNoiseOfAMeanOnAFinerLattice) {
+  Json text = of_persons({});
+  const Job mean = parse_job(text.dump(), "job.json").value();
+  text["privacy"]["person"]["contribution"] = "capped_sum";
+  const Job capped = parse_job(text.dump(), "job.json").value();
+  const planning::Plan one = plan_of(mean, mean.cohort.front()).value();
+  const planning::Plan other = plan_of(capped, capped.cohort.front()).value();
+  EXPECT_NEAR(other.release({0})->noise_stddev_of_mean(), one.release({0})->noise_stddev_of_mean(),
+              1e-3 * one.release({0})->noise_stddev_of_mean());
+  EXPECT_GE(other.release({0})->lattice().clip / 8, 1024);
+  EXPECT_NE(planning::plan_digest(one), planning::plan_digest(other));
+  text["privacy"]["mode"] = "shuffle";
+  EXPECT_NE(problem_of(text), "");
+  Json pure = of_persons({});
+  pure["privacy"]["person"]["contribution"] = "capped_sum";
+  for (Json& member : pure["cohort"]) member["delta"] = 0;
+  EXPECT_NE(problem_of(pure).find("capped_sum"), std::string::npos) << problem_of(pure);
+}
+
 TEST(PersonJobTest, AnEvaluationMayReadOneRecordAPerson) {
   Json text = of_persons({});
   text["evaluation"]["persons"] = "one_record";

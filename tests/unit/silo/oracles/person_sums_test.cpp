@@ -11,6 +11,7 @@ namespace undertone::silo {
 namespace {
 
 using mechanisms::Lattice;
+using Form = releases::PersonContribution::Form;
 
 constexpr Eigen::Index kPersonFeatures = 5;
 
@@ -43,7 +44,8 @@ std::vector<std::int64_t> gradient_sum(const models::LinearModel& of, const mode
                                        const std::vector<std::int64_t>& drawn, const PersonDraw& draw,
                                        const Eigen::VectorXd& point) {
   std::vector<std::int64_t> sum(static_cast<std::size_t>(of.dimension()));
-  make_person_sums(models::Model(of))->gradients(point, person_lattice(), {block, drawn, std::nullopt, &draw}, sum);
+  make_person_sums(models::Model(of), Form::ClippedMean)
+      ->gradients(point, person_lattice(), {block, drawn, std::nullopt, &draw}, sum);
   return sum;
 }
 
@@ -72,7 +74,7 @@ TEST(PersonSumsTest, PersonsOfOneRecordGiveTheVeryIntegersOfRecords) {
           const auto scores = static_cast<std::size_t>(of.metric_scales().size());
           std::vector<std::int64_t> metrics(scores);
           std::vector<std::int64_t> metrics_expected(scores);
-          make_person_sums(models::Model(of))
+          make_person_sums(models::Model(of), Form::ClippedMean)
               ->metrics(point, person_lattice(), {block, all_of(block), std::nullopt, &draw}, metrics);
           make_record_sums(models::Model(of))
               ->metrics(point, person_lattice(), {plain, all_of(plain)}, metrics_expected);
@@ -186,8 +188,67 @@ TEST(PersonSumsTest, RowsOfABinThatAreNotCountedAreWorkedOnAndDropped) {
   const Eigen::VectorXd point = point_of(of, 1, 1.0);
   const std::vector<std::int64_t> rows = {3, 6, 1, 0, 2};
   std::vector<std::int64_t> sum(6);
-  make_person_sums(models::Model(of))->gradients(point, person_lattice(), {block, rows, std::size_t{2}, &draw}, sum);
+  make_person_sums(models::Model(of), Form::ClippedMean)
+      ->gradients(point, person_lattice(), {block, rows, std::size_t{2}, &draw}, sum);
   EXPECT_EQ(sum, gradient_sum(of, block, {3, 6}, draw, point));
+}
+
+std::vector<std::int64_t> capped_sum(const models::LinearModel& of, const models::Records& block,
+                                     const PersonDraw& draw, const Eigen::VectorXd& point, bool differences) {
+  std::vector<std::int64_t> sum(static_cast<std::size_t>(of.dimension()));
+  const std::vector<std::int64_t> everybody = all_of(block);
+  const std::unique_ptr<RecordSums> sums = make_person_sums(models::Model(of), Form::CappedSum);
+  const RecordSums::Drawn drawn{block, everybody, std::nullopt, &draw};
+  const Eigen::VectorXd from = -0.5 * point;
+  if (differences) {
+    sums->differences({point, from}, person_lattice(), drawn, sum);
+  } else {
+    sums->gradients(point, person_lattice(), drawn, sum);
+  }
+  return sum;
+}
+
+/// Spec person-unit 3.1: each record is clipped by itself and counts one of as many as may count, so that whoever has
+/// more of them weighs more.
+TEST(PersonSumsTest, ACappedSumGrowsWithHerRecordsUpToAsManyAsMayCount) {
+  const models::LinearModel of = person_model(true, models::Loss::LeastSquares);
+  const Eigen::VectorXd zero = Eigen::VectorXd::Zero(of.dimension());
+  constexpr std::int64_t kMost = 8;
+  for (const std::int64_t held : {0, 1, 3, 8, 100}) {
+    models::Records block = persons({held}, 1);
+    block.features.setOnes();
+    block.targets.setConstant(1e6);  // longer than the clip, each of them
+    const std::vector<std::int64_t> sum = capped_sum(of, block, PersonDraw(sha256("key"), kMost), zero, false);
+    const double length = distance(sum, std::vector<std::int64_t>(sum.size(), 0)) * person_lattice().step;
+    EXPECT_NEAR(length, static_cast<double>(std::min(held, kMost)) / static_cast<double>(kMost), 1e-4) << held;
+  }
+}
+
+TEST(PersonSumsTest, ReplacingAPersonMovesACappedSumByTwiceTheClipAtMost) {
+  RandomSource random(12);
+  double worst = 0.0;
+  for (int trial = 0; trial < 400; ++trial) {
+    const models::LinearModel of = person_model(trial % 2 == 0, models::Loss::LeastSquares);
+    const std::vector<std::int64_t> sizes = {0, 1, 2, 17, 100};
+    const auto person_of = [&] {
+      models::Records out = persons({sizes[random.below(sizes.size())]}, random.word());
+      const double hostile[] = {1.0, -1.0, 1e300, 1e-300, std::numeric_limits<double>::quiet_NaN()};
+      const double side = random.below(2) == 0 ? -1.0 : 1.0;
+      for (double& number : out.features.reshaped()) number = trial % 4 == 0 ? hostile[random.below(5)] : side;
+      for (double& target : out.targets) target = trial % 4 == 0 ? target : -1e3;
+      return out;
+    };
+    const models::Records one = person_of();
+    const models::Records other = person_of();
+    const Eigen::VectorXd point = point_of(of, random.word(), trial % 5 == 0 ? 1e6 : 1.0);
+    const PersonDraw draw(sha256(fmt::format("{}", trial)), 1 + static_cast<std::int64_t>(random.below(64)));
+    const double moved =
+        distance(capped_sum(of, one, draw, point, trial % 3 == 0), capped_sum(of, other, draw, point, trial % 3 == 0));
+    const double bound = 2.0 * static_cast<double>(person_lattice().clip);
+    EXPECT_LE(moved, bound);
+    worst = std::max(worst, moved / bound);
+  }
+  EXPECT_GT(worst, 0.9);
 }
 
 /// Everything that a linear model's persons are added up to, by what is asked.
@@ -245,7 +306,8 @@ std::vector<std::int64_t> asked_sum(PersonAsk asked, RecordSums& sums, const mod
 std::vector<std::int64_t> asked_sum(PersonAsk asked, const models::LinearModel& of, const models::Records& block,
                                     const PersonDraw& draw, const Eigen::VectorXd& point) {
   const std::vector<std::int64_t> everybody = all_of(block);
-  return asked_sum(asked, *make_person_sums(models::Model(of)), of, point, {block, everybody, std::nullopt, &draw});
+  return asked_sum(asked, *make_person_sums(models::Model(of), Form::ClippedMean), of, point,
+                   {block, everybody, std::nullopt, &draw});
 }
 
 /// PU2 again, of selections, dual norms and paths.
@@ -356,8 +418,8 @@ TEST(PersonSumsTest, OfNetworksPersonsOfOneRecordGiveTheVeryIntegersOfRecords) {
     plain.starts.clear();
     const PersonDraw draw(sha256("key"), 1);
     const std::vector<std::int64_t> all = all_of(block);
-    const NetworkSums of_persons =
-        sums_of(*make_person_sums(models::Model(network)), network, {block, all, std::nullopt, &draw}, 1.0);
+    const NetworkSums of_persons = sums_of(*make_person_sums(models::Model(network), Form::MeanOfClipped), network,
+                                           {block, all, std::nullopt, &draw}, 1.0);
     const NetworkSums of_records = sums_of(*make_record_sums(models::Model(network)), network, {plain, all}, 1.0);
     EXPECT_EQ(of_persons.gradients, of_records.gradients);
     EXPECT_EQ(of_persons.differences, of_records.differences);
@@ -371,7 +433,7 @@ TEST(PersonSumsTest, OfNetworksAPersonAddsTheMeanOfHerClippedRecords) {
     models::Records block = classed(persons({3, 1, 40}, 4), random);
     const PersonDraw draw(sha256("key"), 16);
     const std::vector<std::int64_t> two = {0, 1};
-    const auto sums = make_person_sums(models::Model(network));
+    const auto sums = make_person_sums(models::Model(network), Form::MeanOfClipped);
     const NetworkSums found = sums_of(*sums, network, {block, two, std::nullopt, &draw}, 3.0);
     models::Records plain = block;
     plain.starts.clear();
@@ -413,7 +475,7 @@ TEST(PersonSumsTest, OfNetworksReplacingAPersonMovesASumByTwiceTheClipAtMost) {
       const models::Records other = with(sizes[random.below(5)]);
       const PersonDraw draw(sha256(fmt::format("{}", trial)), 1 + static_cast<std::int64_t>(random.below(16)));
       const std::vector<std::int64_t> all = {0, 1, 2};
-      const auto sums = make_person_sums(models::Model(network));
+      const auto sums = make_person_sums(models::Model(network), Form::MeanOfClipped);
       const NetworkSums a = sums_of(*sums, network, {one, all, std::nullopt, &draw}, 2.0);
       const NetworkSums b = sums_of(*sums, network, {other, all, std::nullopt, &draw}, 2.0);
       const double most = 2.0 * static_cast<double>(person_lattice().clip);
