@@ -1,0 +1,144 @@
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "shared/base/random_source.hpp"
+#include "shared/jobs/job.hpp"
+#include "simulation/direct_cohort.hpp"
+
+/// Spec person-unit 9: what each way to bound a person's contribution is worth. 1,000 persons with 1 to 100 records,
+/// most of them few, a logistic model of 11 numbers, 50 rounds over all of them, delta 1e-6.
+namespace undertone::simulation {
+namespace {
+
+constexpr int kUtilityFeatures = 10;
+constexpr int kUtilityPersons = 1000;
+constexpr int kFreshPersons = 2000;
+
+double normal_of(RandomSource& random) {
+  return std::sqrt(-2.0 * std::log(1.0 - random.unit())) * std::cos(2.0 * M_PI * random.unit());
+}
+
+/// Persons of one law: each has a level of her own and features about a middle of her own.
+models::Records persons_of(RandomSource& random, int persons) {
+  std::vector<Eigen::VectorXd> rows;
+  std::vector<double> labels;
+  models::Records out{{}, {}, {0}};
+  for (int person = 0; person < persons; ++person) {
+    const double level = 0.7 * normal_of(random);
+    const auto held = static_cast<std::int64_t>(std::clamp(std::exp(1.1 + 0.9 * normal_of(random)), 1.0, 100.0));
+    Eigen::VectorXd middle(kUtilityFeatures);
+    for (double& number : middle) number = 0.45 * normal_of(random);
+    for (std::int64_t i = 0; i < held; ++i) {
+      Eigen::VectorXd row(kUtilityFeatures);
+      double score = level;
+      for (Eigen::Index j = 0; j < row.size(); ++j) {
+        row[j] = std::clamp(middle[j] + 0.3 * normal_of(random), -1.0, 1.0);
+        score += (j % 2 == 0 ? 2.2 : -2.2) * row[j];
+      }
+      rows.push_back(row);
+      labels.push_back(random.unit() < 1.0 / (1.0 + std::exp(-score)) ? 1.0 : -1.0);
+    }
+    out.starts.push_back(out.starts.back() + held);
+  }
+  out.features.resize(kUtilityFeatures, static_cast<Eigen::Index>(rows.size()));
+  out.targets.resize(static_cast<Eigen::Index>(rows.size()));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    out.features.col(static_cast<Eigen::Index>(i)) = rows[i];
+    out.targets[static_cast<Eigen::Index>(i)] = labels[i];
+  }
+  return out;
+}
+
+/// How persons contribute, and the clip and step that served it best on other seeds.
+struct Contribution {
+  const char* form;
+  int records_max;
+  double clip;
+  double step;
+};
+
+std::string job_of(const Contribution& way, double epsilon) {
+  std::string features;
+  for (int j = 0; j < kUtilityFeatures; ++j)
+    features += fmt::format(R"({}{{"column":"x{}","min":-1,"max":1}})", j == 0 ? "" : ",", j);
+  return fmt::format(
+      R"({{"format":"undertone.job/1","name":"utility",
+"data":{{"label":{{"column":"y","negative":"no","positive":"yes"}},"features":[{}]}},
+"model":{{"kind":"logistic","intercept":true}},"domain":{{"kind":"l2_ball","radius":20}},"regulariser":{{"kind":"none"}},
+"algorithm":{{"kind":"noisy_minibatch_sgd","rounds":50,"step_size":{},"averaging":"last","draw_fraction":1}},
+"privacy":{{"mode":"isrl","unit":"person","noise":"test","clip_norm":{},
+"person":{{"contribution":"{}","records_max":{}}},"silos_per_person":1}},
+"cohort":[{{"silo":"one","persons":{},"holdout_persons":0,"holdout_public":true,"epsilon":{},"delta":1e-6}}],
+"participation":{{"quorum":1,"join_deadline_ms":1000,"round_deadline_ms":1000,"resend_ms":300}},
+"evaluation":{{"every":0}},"wire":{{"points":"f64","replies":"i64","reply_step_log2":-40}}}})",
+      features, way.step, way.clip, way.form, way.records_max, kUtilityPersons, epsilon);
+}
+
+/// The mean over persons of the mean over her records.
+double log_loss(const models::Records& fresh, const Eigen::VectorXd& weights) {
+  double out = 0.0;
+  for (std::int64_t person = 0; person < fresh.count(); ++person) {
+    const std::int64_t from = fresh.starts[static_cast<std::size_t>(person)];
+    const std::int64_t to = fresh.starts[static_cast<std::size_t>(person) + 1];
+    double own = 0.0;
+    for (std::int64_t i = from; i < to; ++i) {
+      const double score = weights.head(kUtilityFeatures).dot(fresh.features.col(i)) + weights[kUtilityFeatures];
+      own += std::log1p(std::exp(-fresh.targets[i] * score));
+    }
+    out += own / static_cast<double>(to - from);
+  }
+  return out / static_cast<double>(fresh.count());
+}
+
+/// Over so many seeds, each with persons of its own.
+double mean_loss(const Contribution& way, double epsilon, std::uint64_t from, int seeds, SimulatedNoise noise) {
+  const std::string text = job_of(way, epsilon);
+  const jobs::Job job = jobs::parse_job(text, "utility").value();
+  const planning::Plan plan = jobs::plan_of(job, job.cohort.front()).value();
+  double out = 0.0;
+  for (std::uint64_t seed = from; seed < from + static_cast<std::uint64_t>(seeds); ++seed) {
+    RandomSource random(seed);
+    const data::Dataset dataset{persons_of(random, kUtilityPersons), persons_of(random, 0)};
+    const models::Records fresh = persons_of(random, kFreshPersons);
+    const RunId run{sha256(text), Nonce{static_cast<std::uint8_t>(seed)}};
+    auto cohort = DirectCohort::create({*job.model, job.reply_lattice, run, seed, noise, 0, 1, job.aggregation},
+                                       {{job.cohort.front().facts.silo, &dataset, plan.segments()}})
+                      .value();
+    out += log_loss(fresh, cohort.train(*job.algorithm->make().value()).value().vectors.at("weights"));
+  }
+  return out / seeds;
+}
+
+constexpr Contribution kWays[] = {{"clipped_mean", 16, 0.15, 6.0},
+                                  {"clipped_mean", 1, 0.4, 6.0},
+                                  {"capped_sum", 5, 0.4, 6.0},
+                                  {"capped_sum", 20, 0.4, 6.0}};
+
+/// UNDERTONE_UTILITY=1 prints the table of settings from which `kWays` were chosen.
+TEST(PersonUtilityTest, ACandidateTableOfSettings) {
+  if (std::getenv("UNDERTONE_UTILITY") == nullptr) GTEST_SKIP() << "UNDERTONE_UTILITY is not set";
+  for (const double epsilon : {0.5, 2.0, 8.0}) {
+    for (Contribution way : kWays) {
+      double best = 1e9;
+      Contribution chosen = way;
+      for (const double clip : {0.08, 0.15, 0.3, 0.6}) {
+        for (const double step : {2.0, 4.0, 8.0, 16.0}) {
+          way.clip = clip;
+          way.step = step;
+          const double loss = mean_loss(way, epsilon, 500, 6, SimulatedNoise::Seeded);
+          if (loss < best) chosen = way;
+          best = std::min(best, loss);
+        }
+      }
+      fmt::print("epsilon {}: {} of {}: {:.3f} with clip {} and step {}; without noise {:.3f}\n", epsilon, way.form,
+                 way.records_max, best, chosen.clip, chosen.step,
+                 mean_loss(chosen, epsilon, 500, 2, SimulatedNoise::None));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace undertone::simulation
