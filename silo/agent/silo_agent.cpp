@@ -11,6 +11,14 @@ SiloAgent::SiloAgent(std::vector<std::unique_ptr<SiloMachine>> machines) : machi
   UNDERTONE_CHECK(!machines_.empty());
 }
 
+std::string SiloAgent::unable() const {
+  for (const auto& machine : machines_)
+    if (machine->ledger().failing())
+      return fmt::format("the ledger of the data set \"{}\", or its head, could not be written",
+                         machine->dataset_name());
+  return "";
+}
+
 SiloMachine* SiloAgent::machine_of(const RunId& run) const {
   for (const auto& machine : machines_) {
     if (machine->ledger().account(run) != nullptr) return machine.get();

@@ -19,6 +19,8 @@ class SiloAgent {
   /// Whether answering would take so little that a thread of its own is not worth its wake-up: at most about 10^5
   /// products.
   [[nodiscard]] bool answers_quickly(const wire::Message& message) const;
+  /// In words: why some data set is not answered about, whatever is asked; empty where there is none.
+  [[nodiscard]] std::string unable() const;
   /// The machine whose ledger knows the run, else null.
   [[nodiscard]] SiloMachine* machine_of(const RunId& run) const;
   [[nodiscard]] const std::vector<std::unique_ptr<SiloMachine>>& machines() const noexcept { return machines_; }

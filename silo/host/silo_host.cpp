@@ -132,6 +132,7 @@ asio::awaitable<void> SiloHost::on_coordinator(wire::Message message) {
   // Held answers are computed on the worker, whatever they take: a heartbeat that is late would tell of them too.
   if (!gate_.holds() && agent_->answers_quickly(message)) {
     handle(enter(message));
+    unable_ = agent_->unable();
     co_return;
   }
   gate_.close();
@@ -144,6 +145,7 @@ asio::awaitable<void> SiloHost::on_coordinator(wire::Message message) {
   }
   const std::set<std::string> put_off = gate_.open();
   busy_since_.reset();
+  unable_ = agent_->unable();
   if (stopped_) co_return;
   if (worked.broken) std::rethrow_exception(worked.broken);  // the process ends
   handle(std::move(worked.actions));
@@ -151,7 +153,8 @@ asio::awaitable<void> SiloHost::on_coordinator(wire::Message message) {
 }
 
 std::string SiloHost::standing() const {
-  return AgentStanding{coordinator_->connected(), coordinator_->connected() ? "" : coordinator_->why_not(), busy_since_}
+  return AgentStanding{coordinator_->connected(), coordinator_->connected() ? "" : coordinator_->why_not(), busy_since_,
+                       unable_}
       .text();
 }
 

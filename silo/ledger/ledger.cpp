@@ -232,8 +232,16 @@ Result<bool> Ledger::amend(store::Database& database, HeadStore& head, const Sig
   return true;
 }
 
+Status Ledger::make_whole() {
+  if (!broken_) return {};
+  if (!head_due_) return store_failed();
+  UNDERTONE_TRY(head_store_->write(head_text_));
+  broken_ = head_due_ = false;
+  return {};
+}
+
 Status Ledger::append(Json body, const std::function<Status()>& with_it) {
-  if (broken_) return store_failed();
+  UNDERTONE_TRY(make_whole());
   broken_ = true;  // until every step below has succeeded
   LedgerEntry entry;
   entry.sequence = head_.sequence + 1;
@@ -265,9 +273,10 @@ Status Ledger::append(Json body, const std::function<Status()>& with_it) {
     return committed;
   }
   UNDERTONE_TRY(apply(entry));
-  UNDERTONE_TRY(head_store_->write(head_text_));
-  broken_ = false;
-  return {};
+  // What was committed stays. Nothing of it leaves before the head outside says so, too: now, or once it can be
+  // written.
+  head_due_ = true;
+  return make_whole();
 }
 
 Result<silo::FilterTerms> Ledger::start_filter(store::Database& database, HeadStore& head, const SigningKey& key,
@@ -421,7 +430,7 @@ Status Ledger::reserve(const RunId& run, const planning::Plan& plan, const std::
 }
 
 Result<std::optional<StoredReply>> Ledger::find_reply(const RunId& run, RoundIndex round, const Digest& query) {
-  if (broken_) return store_failed();
+  UNDERTONE_TRY(make_whole());
   UNDERTONE_TRY(store::Statement row,
                 database_->prepare("SELECT query, bytes FROM replies WHERE run = ? AND round = ?"));
   row.bind_blob(1, run.bytes()).bind(2, static_cast<std::int64_t>(round.value));
@@ -481,7 +490,7 @@ Status Ledger::check_spend(const RunId& run, RoundIndex round, Block block, cons
 
 Result<SpendToken> Ledger::authorise(const RunId& run, RoundIndex round, const planning::Release& release,
                                      const Digest& query) {
-  if (broken_) return store_failed();
+  UNDERTONE_TRY(make_whole());
   const Block block = release.ask.records.block;
   if (std::holds_alternative<mechanisms::Unplanned>(release.mechanism)) {
     return Error{ErrorCode::UnplannedQuery, fmt::format("round {} of block \"{}\" has no mechanism: it is not granted",

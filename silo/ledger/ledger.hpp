@@ -181,6 +181,9 @@ class Ledger {
   /// The same for which of a person's records a round looks at: another key for each round.
   [[nodiscard]] Digest person_draw_key(const RunId& run, releases::Block block, RoundIndex round) const;
 
+  /// Whether nothing is handed out since its store or its head could not be written.
+  [[nodiscard]] bool failing() const noexcept { return broken_; }
+
   /// The hash of the first entry, by which the ledger is known elsewhere.
   [[nodiscard]] const Digest& id() const noexcept { return head_.ledger; }
 
@@ -214,6 +217,9 @@ class Ledger {
   [[nodiscard]] Status check_spend(const RunId& run, RoundIndex round, releases::Block block,
                                    const releases::Cost& cost) const;
   [[nodiscard]] Status append(nlohmann::json body, const std::function<Status()>& with_it);
+  /// Whether something may be handed out. A head that could not be written before, on a full disk, say, is written
+  /// first.
+  [[nodiscard]] Status make_whole();
   [[nodiscard]] Result<std::optional<Digest>> hash_at(std::uint64_t sequence);
 
   store::Database* database_;
@@ -231,6 +237,7 @@ class Ledger {
   wire::Receipt head_;
   std::string head_text_;  // what the head outside says once it has caught up
   bool broken_ = false;    // the store failed: nothing more is handed out
+  bool head_due_ = false;  // only the head outside is behind: once it is written, the ledger goes on
 };
 
 }  // namespace undertone::silo

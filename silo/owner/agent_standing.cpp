@@ -5,7 +5,8 @@
 namespace undertone::silo {
 
 std::string AgentStanding::text() const {
-  nlohmann::ordered_json out{{"connected", connected}, {"why_not", why_not}, {"busy_since", nullptr}};
+  nlohmann::ordered_json out{
+      {"connected", connected}, {"why_not", why_not}, {"busy_since", nullptr}, {"unable", unable}};
   if (busy_since) out["busy_since"] = *busy_since;
   return out.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
@@ -20,6 +21,8 @@ Result<AgentStanding> AgentStanding::read(std::string_view text) {
     out.why_not = why->get<std::string>();
   if (const auto since = json.find("busy_since"); since != json.end() && since->is_number_integer())
     out.busy_since = since->get<std::int64_t>();
+  if (const auto unable = json.find("unable"); unable != json.end() && unable->is_string())
+    out.unable = unable->get<std::string>();
   return out;
 }
 

@@ -14,6 +14,7 @@ struct AgentStanding {
   bool connected = false;                  // the coordinator has welcomed it, and the connection stands
   std::string why_not;                     // in words, where it is not
   std::optional<std::int64_t> busy_since;  // seconds since 1970: it computes, or holds an answer back
+  std::string unable = {};                 // in words: why it answers nothing at all, where it is so
 
   /// One line of JSON.
   [[nodiscard]] std::string text() const;

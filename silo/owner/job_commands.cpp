@@ -168,6 +168,8 @@ int check_health(const OwnerOptions& options) {
   if (!standing->connected)
     return fail({ErrorCode::Unreachable, fmt::format("the agent runs and is not connected: {}", standing->why_not)},
                 kNo);
+  if (!standing->unable.empty())
+    return fail({ErrorCode::StorageFailed, fmt::format("the agent answers nothing: {}", standing->unable)}, kNo);
   // Connected it may be, and refuse everything: what cannot be committed is not answered.
   std::vector<std::filesystem::path> written = {config->desk};
   for (const DatasetConfig& dataset : config->datasets)

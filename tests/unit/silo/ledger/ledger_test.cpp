@@ -99,6 +99,32 @@ TEST_F(LedgerTest, AFullDiskTakesNothingAndTheLedgerGoesOnOnceThereIsRoom) {
   EXPECT_EQ(open().value().account(run_)->releases, 2U);
 }
 
+/// A full disk under the head alone, say: what was committed stays, nothing of it leaves before the head is written,
+/// and the ledger goes on by itself once it is.
+TEST_F(LedgerTest, AHeadThatCannotBeWrittenIsWrittenBeforeAnythingElse) {
+  Ledger ledger = open().value();
+  spend(ledger, 1);
+  std::filesystem::remove(head_file());
+  std::filesystem::create_directory(head_file());  // where no file can be put
+  SpendToken token = ledger.authorise(run_, {1}, *plan_.release({1}), query(1)).value();
+  EXPECT_EQ(ledger.commit(std::move(token), "reply", NoiseKind::Secure).error().code, ErrorCode::StorageFailed);
+  EXPECT_TRUE(ledger.failing());
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_FALSE(ledger.find_reply(run_, {1}, query(1)));
+    EXPECT_FALSE(ledger.authorise(run_, {2}, *plan_.release({2}), query(2)));
+    EXPECT_FALSE(ledger.end(run_));
+  }
+  std::filesystem::remove(head_file());
+  EXPECT_EQ(ledger.find_reply(run_, {1}, query(1)).value()->bytes, "reply");
+  EXPECT_FALSE(ledger.failing());
+  EXPECT_EQ(ledger.account(run_)->releases, 2U);
+  SpendToken next = ledger.authorise(run_, {2}, *plan_.release({2}), query(2)).value();
+  ASSERT_TRUE(ledger.commit(std::move(next), "another", NoiseKind::Secure));
+  close();
+  EXPECT_TRUE(verify().problems.empty());
+  EXPECT_EQ(open().value().account(run_)->releases, 3U);
+}
+
 TEST_F(LedgerTest, AnotherPlanThatCostsTheSameIsNotTheOneThatWasReserved) {
   planning::Schedule wider;
   for (const planning::Plan::Segment& segment : plan_.segments()) {

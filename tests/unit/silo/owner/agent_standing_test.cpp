@@ -9,7 +9,8 @@ TEST(AgentStandingTest, ReadsWhatItWrites) {
   const AgentStanding idle{true, "", std::nullopt};
   const AgentStanding busy{true, "", 1'764'000'000};
   const AgentStanding away{false, "the proxy says \"no\"\n", std::nullopt};
-  for (const AgentStanding& one : {idle, busy, away}) EXPECT_EQ(AgentStanding::read(one.text()).value(), one);
+  const AgentStanding unable{true, "", std::nullopt, "the disk is full"};
+  for (const AgentStanding& one : {idle, busy, away, unable}) EXPECT_EQ(AgentStanding::read(one.text()).value(), one);
 }
 
 TEST(AgentStandingTest, RefusesWhatNoAgentSays) {
