@@ -198,7 +198,8 @@ Result<ReadJob> read_job(const nlohmann::json& document, config::Problems& probl
   }
   if (algorithm.theorem && algorithm.theorem->envelope)
     choice.model = smoothed(*choice.model.linear(), *algorithm.theorem->envelope);
-  if (algorithm.method) check_model(algorithm, model, problems);
+  const bool of_persons = privacy.unit == releases::Unit::Person && privacy.person;
+  if (algorithm.method) check_model(algorithm, model, of_persons ? privacy.person->records_max : 1, problems);
   if (algorithm.method && privacy.unit == releases::Unit::Person)
     check_persons(*algorithm.method, model,
                   {*privacy.person, *bound, shuffled, algorithm.theorem.has_value(), projection.has_value()}, problems);

@@ -97,9 +97,10 @@ void check_shuffled(const Shuffle& shuffle, const AroundShuffle& job, config::Pr
   }
 }
 
-void check_model(const AlgorithmChoice& algorithm, const models::Model& model, config::Problems& problems) {
+void check_model(const AlgorithmChoice& algorithm, const models::Model& model, std::int64_t rows_of_unit,
+                 config::Problems& problems) {
   const algorithms::MethodTraits traits = (*algorithm.method)->traits();
-  const double products = traits.step_records * model.products();
+  const double products = static_cast<double>(traits.step_records * rows_of_unit) * model.products();
   if (static_cast<double>(traits.local_steps) * products > kLocalProductsMax) {
     problems.add("/algorithm/local_steps", fmt::format("{} steps of {} products each: a message has at most {}",
                                                        traits.local_steps, products, kLocalProductsMax));

@@ -37,7 +37,9 @@ struct AroundShuffle {
 void check_shuffled(const Shuffle& shuffle, const AroundShuffle& job, config::Problems& problems);
 
 /// Whether the algorithm, and the theorem that chose it, are for the model's loss.
-void check_model(const AlgorithmChoice& algorithm, const models::Model& model, config::Problems& problems);
+/// @param rows_of_unit that are worked on for a record, 1, or for a person
+void check_model(const AlgorithmChoice& algorithm, const models::Model& model, std::int64_t rows_of_unit,
+                 config::Problems& problems);
 
 /// What else a job of persons says.
 struct AroundPersons {

@@ -74,8 +74,10 @@ std::optional<planning::JointPromise> joint_promise_of(const Job& job) {
     plans.push_back(std::move(*plan));
     cohort.push_back({&plans.back(), left.mapped()});
   }
-  const bool on_others =
-      std::any_of(plans.begin(), plans.end(), [](const planning::Plan& plan) { return plan.shuffling().has_value(); });
+  // Noised sums that are mixed without a credit count on nobody but their silo.
+  const bool on_others = std::any_of(plans.begin(), plans.end(), [](const planning::Plan& plan) {
+    return plan.shuffling() && (plan.shuffling()->binomial || plan.credit());
+  });
   const std::optional<planning::JointPromise> out =
       on_others ? added_of_own_noise(cohort, silos_of(job)) : planning::joint_promise(cohort, silos_of(job));
   return meter.exhausted() ? added_targets(job, silos_of(job)) : out;

@@ -239,7 +239,7 @@ Result<ReleasedFunction> release_function(const algorithms::StatisticAsked& aske
     if (function->reports) {
       variance += add_reports(silo, *range, out);
     } else {
-      add_totals(silo, statistics::counts(map), out, variance);
+      add_totals(silo, releases::pair_distance({map}, silo.release->ask.unit()).counts, out, variance);
     }
   }
   if (function->reports && !statistics::counts(map)) out.noise_step = 2.0 * silos.front().release->lattice().step;

@@ -12,17 +12,28 @@ constexpr double kDirectionsMax = 0x1p26;  // numbers: half a gigabyte
 constexpr double kRecordsMax = 0x1p32;     // numbers of records, in memory anyway
 constexpr double kProductsADraw = 1e5;     // as long as a number of generalised Gaussian noise takes
 
+constexpr double kProductsANumber = 100.0;  // as long as drawing a number's noise takes
+
+/// Rows of work of a unit: of a person every slot is worked through, whether there is a record in it or not.
+double slots_of(const Release& release) {
+  const std::optional<releases::PersonContribution>& persons = release.ask.records.persons;
+  return static_cast<double>(persons ? persons->records_max : 1);
+}
+
 AnswerWork work_of_map(const Release& release) {
   const auto width = static_cast<double>(release.ask.dimension);
   const auto records = static_cast<double>(release.records_drawn);
+  const double rows = records * slots_of(release);
   const auto one_pass = [](const auto& /*map*/) { return AnswerWork{}; };
   return std::visit(
       Overloaded{[&](const releases::LocalChoicesMap& choices) {
-                   return AnswerWork{2.0 * width * static_cast<double>(choices.steps) * records, 0.0, kDirectionsMax};
+                   return AnswerWork{2.0 * width * static_cast<double>(choices.steps) * rows, 0.0, kDirectionsMax};
                  },
                  [&](const releases::ScoresMap& scores) {
-                   const double numbers = width * static_cast<double>(scores.vertices.dimension());
-                   return AnswerWork{numbers * records, numbers, kDirectionsMax};
+                   const auto dimension = static_cast<double>(scores.vertices.dimension());
+                   // Of a person the mean gradient is made first, and is scored once.
+                   const double means = release.ask.records.persons ? 2.0 * dimension * rows : 0.0;
+                   return AnswerWork{width * dimension * records + means, width * dimension, kDirectionsMax};
                  },
                  [&](const releases::MinimiserMap& /*map*/) {
                    const auto* objective = std::get_if<mechanisms::PerturbedObjective>(&release.mechanism);
@@ -33,13 +44,14 @@ AnswerWork work_of_map(const Release& release) {
                  [&](const releases::GradientMap& map) { return one_pass(map); },
                  [&](const releases::GradientDifferenceMap& map) { return one_pass(map); },
                  [&](const releases::MetricsMap& map) { return one_pass(map); },
-                 [&](const releases::LocalRunMap& map) { return one_pass(map); },
+                 [&](const releases::LocalRunMap& run) {
+                   // The first of its steps is what every answer is counted with.
+                   const auto others = static_cast<double>(run.steps.steps - 1);
+                   return AnswerWork{others * width * (2.0 * rows + kProductsANumber), 0.0, kRecordsMax};
+                 },
                  [&](const releases::StatisticMap& map) { return one_pass(map); },
                  [&](const releases::FeaturesMap& map) {
-                   // Of a person every slot is worked through, whether there is a record in it or not.
-                   const std::optional<releases::PersonContribution>& persons = release.ask.records.persons;
-                   if (!persons) return one_pass(map);
-                   return AnswerWork{width * records * static_cast<double>(persons->records_max), 0.0, kRecordsMax};
+                   return release.ask.records.persons ? AnswerWork{width * rows, 0.0, kRecordsMax} : one_pass(map);
                  },
                  [&](const releases::PathMap& map) { return one_pass(map); }},
       release.ask.map);
@@ -55,7 +67,6 @@ AnswerWork work_of(const Release& release) {
 }
 
 double products_of_answer(const Release& release, std::size_t width) {
-  constexpr double kProductsANumber = 100.0;  // as long as drawing a number's noise takes
   const Eigen::Index candidates =
       std::holds_alternative<releases::SelectionForm>(release.ask.form) ? release.ask.candidate_count() : 1;
   const auto numbers =
@@ -64,9 +75,7 @@ double products_of_answer(const Release& release, std::size_t width) {
   const bool features = std::holds_alternative<releases::FeaturesMap>(release.ask.map);
   const double each = features ? numbers * static_cast<double>(std::max<std::size_t>(width, 1)) : 2.0 * numbers;
   // Whatever is drawn, all records of the block are looked at: for a permutation, or for which of them are drawn.
-  const std::optional<releases::PersonContribution>& persons = release.ask.records.persons;
-  const auto records = static_cast<double>(std::max(release.records_drawn, release.rows)) *
-                       static_cast<double>(persons ? persons->records_max : 1);
+  const double records = static_cast<double>(std::max(release.records_drawn, release.rows)) * slots_of(release);
   return each * records + static_cast<double>(release.block_records) + kProductsANumber * numbers +
          work_of(release).products;
 }

@@ -108,6 +108,45 @@ TEST(PersonJobTest, TheContributionFollowsFromTheModel) {
 }
 
 /// What cannot be made of persons is refused, whichever algorithm asks for it: nothing reads them record by record.
+/// Noised sums that are mixed as they are count on their silo alone: they compose as those of any job.
+TEST(PersonJobTest, OfReportsThatAreMixedTheSilosPromisesCompose) {
+  tests::SmallFederation federation;
+  federation.equal = true;
+  const auto joint_of = [&] {
+    Json text = of_persons(federation);
+    text["privacy"]["silos_per_person"] = 2;
+    return joint_promise_of(parse_job(text.dump(), "job.json").value())->epsilon;
+  };
+  const double plain = joint_of();
+  federation.shuffle = tests::FaultWorlds::shuffle("reports");
+  EXPECT_LE(joint_of(), plain * 1.01);
+}
+
+/// Whatever is asked, an answer is counted with every slot of every person: by that number the interval is chosen that
+/// hides how long a choice took.
+TEST(PersonJobTest, AnAnswerOfPersonsIsCountedWithEverySlot) {
+  for (const auto& [name, federation] : tests::federations_of_every_algorithm()) {
+    SCOPED_TRACE(name);
+    if (!problem_of(of_persons(federation)).empty()) continue;
+    const Job records = parse_job(federation.job(), "job.json").value();
+    const Job persons = parse_job(of_persons(federation).dump(), "job.json").value();
+    const planning::Plan one = plan_of(records, records.cohort.front()).value();
+    const planning::Plan other = plan_of(persons, persons.cohort.front()).value();
+    const auto width = static_cast<std::size_t>(records.model->features());
+    for (std::uint64_t round = 0; round < one.rounds(); ++round) {
+      const planning::Release& release = *one.release({round});
+      // Of which the noise, the draw and the scores of candidates are as of records.
+      const double rows = 2.0 * static_cast<double>(release.ask.dimension * release.records_drawn) *
+                          static_cast<double>(std::max<std::uint64_t>(release.draws(), 1));
+      const double more =
+          planning::products_of_answer(*other.release({round}), width) - planning::products_of_answer(release, width);
+      if (release.ask.kind() != releases::QuestionKind::Scores) {
+        EXPECT_GE(more, 0.99 * 7.0 * rows) << round;
+      }
+    }
+  }
+}
+
 /// Its records are truncated by themselves, so that its lattice is finer; noise and cost are those of a mean.
 TEST(PersonJobTest, ACappedSumHasTheNoiseOfAMeanOnAFinerLattice) {
   Json text = of_persons({});
