@@ -314,7 +314,9 @@ int plan_statistics(const jobs::Job& job, const Plans& plans, const std::vector<
   fmt::print("\"{}\": {} statistics, {} silos, nothing has been sent yet\n", job.name, plan_rounds(job),
              job.cohort.size());
   print_silos(job, silos);
-  fmt::print("intervals for the records themselves, whose only error is noise, over all silos:\n");
+  fmt::print("intervals for the {} themselves, whose only error is noise{}, over all silos:\n",
+             releases::plural_of(job.unit),
+             job.person ? fmt::format(" and which {} of somebody's records were drawn", job.person->records_max) : "");
   for (const jobs::PlannedWidth& width : *widths) {
     fmt::print("    {}: +- {:.4g}, of {} ({}{})\n", width.statistic, width.half_width, width.of, width.law,
                width.as_sum ? "" : " noise");

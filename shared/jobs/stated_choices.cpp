@@ -41,7 +41,10 @@ Result<StatedQuestion> state(const SelectedQuantileAsked& what, const std::vecto
   if (what.end == End::Low) out.noise.low = edge;
   if (what.end == End::High) out.noise.high = edge;
   out.note = what.end == End::Middle
-                 ? "the upper edge of the cell that was selected for it; two selections further out make an interval"
+                 ? fmt::format("the upper edge of the cell that was selected for it{}",
+                               silos.front().release->ask.unit() == releases::Unit::Record
+                                   ? "; two selections further out make an interval"
+                                   : "")
                  : "one end of an interval for what the records are drawn from, the other is asked apart";
   if (what.end != End::Middle) out.population = out.noise;
   return StatedQuestion{{{fmt::format("quantile {}{}", what.probability,

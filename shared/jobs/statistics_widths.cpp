@@ -258,8 +258,8 @@ void put_choice_width(const algorithms::StatisticAsked& asked, const std::vector
                         (cell != nullptr ? static_cast<double>(cell->denominator) : 1.0);
     out.half_width = std::max(out.half_width, worse / unit);
     if (worse / unit >= 0.5 * static_cast<double>(release->records_drawn))
-      out.warnings.push_back(fmt::format("a choice that is worse by {:.4g} of {} records says nothing; {}",
-                                         worse / unit, release->records_drawn,
+      out.warnings.push_back(fmt::format("a choice that is worse by {:.4g} of {} {} says nothing; {}", worse / unit,
+                                         release->records_drawn, releases::plural_of(release->ask.unit()),
                                          needed(2.0 * worse / unit / static_cast<double>(release->records_drawn))));
   }
   const auto* quantile = std::get_if<algorithms::SelectedQuantileAsked>(&asked.what);
@@ -267,7 +267,8 @@ void put_choice_width(const algorithms::StatisticAsked& asked, const std::vector
     out.warnings.emplace_back(
         "cells that silos choose do not add up: there is an answer of each silo, and none of all");
   out.of = quantile != nullptr
-               ? "the records between the chosen cell and the rank, of one silo"
+               ? fmt::format("the {} between the chosen cell and the rank, of one silo",
+                             releases::plural_of(releases.front()->ask.unit()))
                : "the summed losses, over the largest that one can be, by which a silo's choice is worse than the best";
 }
 
@@ -293,9 +294,9 @@ void put_vector_width(const algorithms::StatisticAsked& asked, const algorithms:
   out.half_width = confidence.z() * std::sqrt(variance) / records * what.radius;
   const ExpectedErrors errors = expected_errors(what, releases, what.beside_public ? public_records : 0);
   out.of = fmt::format(
-      "a column's mean of the protected records, scaled to [-1, 1]; of the whole vector {:.4g} is "
-      "expected to be off, of a law with spread {:.4g}",
-      errors.of_protected, what.spread.value_or(what.radius));
+      "a column's mean of the protected {}, scaled to [-1, 1]; of the whole vector {:.4g} is expected to be off, of a "
+      "law with spread {:.4g}",
+      releases::plural_of(releases.front()->ask.unit()), errors.of_protected, what.spread.value_or(what.radius));
   if (what.beside_public)
     out.of += fmt::format(", by the {} public records alone {:.4g}, weighted together {:.4g}", public_records,
                           errors.of_public, errors.weighted);
@@ -340,7 +341,7 @@ Result<std::vector<PlannedWidth>> planned_widths(const Job& job, const std::map<
   for (const CohortMember& member : job.cohort) noise.records += static_cast<double>(member.facts.records);
   noise.z = confidence.z();
   noise.gaussian = settings->noise == statistics::NoiseKind::Gaussian;
-  if (job.unit == releases::Unit::Person) noise.units = "persons";
+  noise.units = releases::plural_of(job.unit);
   std::vector<PlannedWidth> out;
   for (std::size_t q = 0; q < settings->questions.size(); ++q) {
     std::vector<const planning::Release*> asked;
@@ -385,6 +386,8 @@ Result<std::vector<PlannedWidth>> planned_widths(const Job& job, const std::map<
     width.law = noise.gaussian ? "Gaussian" : "discrete Laplace";
     put_width(settings->questions[q], noise, width);
   }
+  if (job.unit == releases::Unit::Person)
+    for (PlannedWidth& width : out) width.as_reports.reset();  // each would be of one record
   return out;
 }
 

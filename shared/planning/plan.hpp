@@ -84,6 +84,10 @@ class Plan {
   /// Draws of noise of all rounds: as many, or more where a message is made of several.
   [[nodiscard]] std::uint64_t draws() const noexcept { return draws_; }
   [[nodiscard]] const std::vector<Segment>& segments() const noexcept { return segments_; }
+  /// What is protected: of all releases the same.
+  [[nodiscard]] releases::Unit unit() const noexcept {
+    return segments_.empty() ? releases::Unit::Record : segments_.front().release.ask.unit();
+  }
   /// What the releases that read the block cost together: what a run may spend of it, sampled or not.
   [[nodiscard]] const releases::Cost& cost(releases::Block block) const;
   /// Whether some release of the block is charged: not whether it spends much.

@@ -77,9 +77,11 @@ std::string Plan::accountant() const {
            "compose in parallel, since charging them together as one random allocation costs no less here";
   }
   if (parts_credit_ && parts_credit_->assignment == releases::Slice::Assignment::SecretPermutation) {
-    return "numeric, certified from above: the records are permuted in secret and at least one position is read by "
-           "nobody, so that all parts of the pass are charged together as one random allocation (replace-one, whoever "
-           "asks may adapt)";
+    return fmt::format(
+        "numeric, certified from above: the {} are permuted in secret and at least one position is read by nobody, so "
+        "that all parts of the pass are charged together as one random allocation (replace-one, whoever asks may "
+        "adapt)",
+        releases::plural_of(unit()));
   }
   if (parts_credit_) {
     const bool beside = any([](const Segment& s) {
@@ -88,18 +90,22 @@ std::string Plan::accountant() const {
     });
     const bool passes =
         any([](const Segment& s) { return s.release.reads_bins() && s.release.ask.records.slice->pass() > 0; });
+    const bool persons = unit() == releases::Unit::Person;
     return fmt::format(
-        "numeric, certified from above: every record draws its bin for itself, in secret, so that all bins of a pass "
-        "are charged together as one random allocation (replace-one, whoever asks may adapt){}{}; what bins may "
-        "overflow, delta covers",
+        "numeric, certified from above: every {} draws {} bin for {}, in secret, so that all bins of a pass are "
+        "charged "
+        "together as one random allocation (replace-one, whoever asks may adapt){}{}; what bins may overflow, delta "
+        "covers",
+        releases::to_string(unit()), persons ? "her" : "its", persons ? "herself" : "itself",
         passes ? ", each pass with a draw of its own, composed" : "",
-        beside ? ", composed with what else reads the records" : "");
+        beside ? fmt::format(", composed with what else reads {} records", persons ? "their" : "the") : "");
   }
   const std::string parts = summed + (sliced ? "; disjoint parts of a secret permutation compose in parallel" : "");
   if (draws_with_replacement()) {
-    return "numeric composition, certified from above, of the dominating profile of draws with replacement, in which a "
-           "record may be several times" +
-           parts;
+    return fmt::format(
+        "numeric composition, certified from above, of the dominating profile of draws with replacement, in which a {} "
+        "may be several times{}",
+        releases::to_string(unit()), parts);
   }
   if (any([](const Segment& s) { return s.release.cost_of_draw().concentrated.units() > 0; })) {
     return std::string("numeric: the least of what Renyi divergences say of all planned releases") +
@@ -146,11 +152,11 @@ std::string delta_warning(const Plan& plan) {
   }
   if (delta * kFarBelow <= least || delta == 0.0) return "";
   return fmt::format(
-      "delta {:.3g} is not far below {:.3g}, the share of the records that an answer draws: it covers much of the "
-      "chance "
-      "of being drawn at all, so that a record that is drawn is hidden by a noise multiplier of {:.3g} alone. At most "
-      "{:.1g} is advised",
-      delta, least, multiplier, least / kFarBelow);
+      "delta {:.3g} is not far below {:.3g}, the share of the {} that an answer draws: it covers much of the chance of "
+      "being drawn at all, so that a {} that is drawn is hidden by a noise multiplier of {:.3g} alone. At most {:.1g} "
+      "is "
+      "advised",
+      delta, least, releases::plural_of(plan.unit()), releases::to_string(plan.unit()), multiplier, least / kFarBelow);
 }
 
 std::string shuffler_needs(const Plan& plan, const releases::SiloFacts& facts) {

@@ -440,7 +440,9 @@ std::string describe_job(const RunId& run, const SiloMachine::Accepted& consider
   for (const releases::Block block : releases::kProtectedBlocks) {
     // (0, delta)-DP is a promise that a record may be shown with probability delta.
     if (epsilon > 0.0 || plan.cost(block).is_zero()) continue;
-    text += "  Epsilon is 0: a record that is drawn may be as good as published, and delta is the chance of that.\n";
+    text +=
+        fmt::format("  Epsilon is 0: {} that is drawn may be as good as published, and delta is the chance of that.\n",
+                    job.person ? "all that is read of a person" : "a record");
   }
   if (const std::string bare = planning::delta_warning(plan); !bare.empty()) text += "  WARNING: " + bare + ".\n";
   double products = 0.0;  // of the dearest answer

@@ -261,7 +261,9 @@ std::vector<std::string> mechanisms_of(const jobs::Job& job, const planning::Pla
     const auto* statistic = std::get_if<releases::StatisticMap>(&release.ask.map);
     const auto* features = std::get_if<releases::FeaturesMap>(&release.ask.map);
     const bool scores = release.ask.kind() == releases::QuestionKind::Scores;
-    const char* whose = job.person ? "persons' means over their records" : "records";
+    const char* whose = !job.person ? "records"
+                        : network   ? "the means over persons' records, each"
+                                    : "persons' means over their records";
     const char* summed = !scores      ? whose
                          : job.person ? "persons' mean scores of vertices, together"
                                       : "records' scores of vertices, together";
@@ -374,7 +376,9 @@ std::string mechanism_of(const jobs::Job& job, const planning::Plan& plan) {
     return fmt::format(
         "a binomial vector sum: integer sums of {}, rounded at random to a grid, with binomial noise of every silo, of "
         "which nobody sees less than the total over all silos of a round",
-        job.person ? "persons' clipped means over their records" : "clipped records");
+        !job.person ? "clipped records"
+        : network   ? "the means over persons' clipped records"
+                    : "persons' clipped means over their records");
   if (job.person && job.person->form == releases::PersonContribution::Form::CappedSum)
     return fmt::format(
         "Gaussian noise, exactly rounded to a lattice, on sums over persons{}, of each the sum of her clipped records "
