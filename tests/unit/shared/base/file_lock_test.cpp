@@ -47,6 +47,15 @@ TEST(FileLockTest, IsFreeAgainOnceItsHolderIsGone) {
   EXPECT_TRUE(FileLock::acquire(folder.path() / "lock").has_value());
 }
 
+// In a folder where others may write, one could have another file of the service's overwritten.
+TEST(FileLockTest, ALinkInItsPlaceIsNotFollowed) {
+  const tests::TemporaryFolder folder;
+  ASSERT_TRUE(write_file_atomically(folder.path() / "precious", "a key").has_value());
+  std::filesystem::create_symlink(folder.path() / "precious", folder.path() / "lock");
+  EXPECT_FALSE(FileLock::acquire(folder.path() / "lock").has_value());
+  EXPECT_EQ(read_file(folder.path() / "precious", 100).value(), "a key");
+}
+
 // Two agents once answered one round with two noises: the one's ledger was a hard link to the other's.
 TEST(FileLockTest, AFileThatIsHeldIsSoUnderEveryName) {
   const tests::TemporaryFolder folder;
