@@ -206,6 +206,10 @@ Result<std::vector<MechanismText>> parse_mechanisms(const nlohmann::json& docume
 }
 
 int run_account(const AccountRequest& request) {
+  constexpr double kTargetMax = 1000.0;  // far beyond what a promise is worth anything at
+  if (request.target_epsilon && *request.target_epsilon > kTargetMax)
+    return service::fail({ErrorCode::InvalidArgument,
+                          fmt::format("--epsilon: expected at most {}, got {}", kTargetMax, *request.target_epsilon)});
   if (request.person) return run_person(request);
   if (request.shuffled) return run_shuffled(request);
   if (request.allocation) return run_allocation(request);

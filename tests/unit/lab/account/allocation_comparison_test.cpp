@@ -69,6 +69,20 @@ TEST(AllocationComparisonTest, NamesWhatIsWrong) {
   }
 }
 
+// It ended by a signal.
+TEST(AccountCommandTest, ATargetThatIsWorthNothingIsRefused) {
+  AccountRequest request;
+  request.mechanism.kind = MechanismKind::Gaussian;
+  request.mechanism.sensitivity = 1.0;
+  request.delta = 1e-5;
+  for (const double epsilon : {1e300, 1e100, 1001.0}) {
+    request.target_epsilon = epsilon;
+    EXPECT_EQ(run_account(request), 3) << epsilon;
+  }
+  request.target_epsilon = 1000.0;
+  EXPECT_EQ(run_account(request), 0);
+}
+
 TEST(AllocationCommandTest, PrintsOrSaysWhatIsMissing) {
   AccountRequest request;
   request.allocation = true;
