@@ -677,7 +677,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
-    return undertone::lab::run(argc, argv);
+    return undertone::service::kUndertone.finished(undertone::lab::run(argc, argv));
   } catch (const std::exception& exception) {
     fmt::print(stderr, "undertone: {}\n", exception.what());
     return 3;

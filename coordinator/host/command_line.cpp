@@ -67,6 +67,7 @@ Result<store::Database> open_store(const std::filesystem::path& file) {
 
 /// Serves until a signal, or until the run of `options.job` is over if there is one.
 int serve(const Options& options) {
+  outlive_readers();
   const Result<CoordinatorConfig> config = load_coordinator_config(options.config);
   if (!config) return fail(config.error(), kCannotStart);
   const std::size_t connections = config->connections_max + (config->http ? config->http->connections_max : 0);

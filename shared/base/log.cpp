@@ -1,5 +1,6 @@
 #include "shared/base/log.hpp"
 
+#include <csignal>
 #include <spdlog/cfg/env.h>
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
@@ -26,6 +27,8 @@ class EventFields final : public spdlog::custom_flag_formatter {
 };
 
 }  // namespace
+
+void outlive_readers() { std::signal(SIGPIPE, SIG_IGN); }
 
 void start_log(const std::string& program) {
   auto log = spdlog::stderr_color_mt(program);

@@ -11,6 +11,10 @@ namespace undertone {
 /// is shown; without it what is "info" or worse.
 void start_log(const std::string& program);
 
+/// From here on the process goes on where whoever reads its log or its output goes away, as the other side of a pipe
+/// may. For services; commands end then, as their users expect.
+void outlive_readers();
+
 /// Logs an event that a machine told: `name key=value ...`. What is not plain text in it is replaced.
 void log_event(bool warning, const std::string& event);
 

@@ -17,6 +17,9 @@ class Program {
   [[nodiscard]] std::string build() const;
   /// Prints the sentence on standard error. @return the code
   [[nodiscard]] int fail(const Error& error, int code) const;
+  /// Ends a command: what it printed has to leave the process first.
+  /// @param code that it ended with @return another one, with a sentence, where its output could not be written
+  [[nodiscard]] int finished(int code) const;
 
  private:
   std::string_view name_;

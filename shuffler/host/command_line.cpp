@@ -55,6 +55,7 @@ Status open_store(const std::filesystem::path& file, Opened& out) {
 
 /// Serves until a signal.
 int serve(const std::string& config_file, const std::string& ports_file) {
+  outlive_readers();
   const Result<ShufflerConfig> config = load_shuffler_config(config_file);
   if (!config) return fail(config.error(), kCannotStart);
   if (Status allowed = allow_open_files(config->connections_max + kOtherFiles, "connections_max"); !allowed)

@@ -4,6 +4,7 @@
 #include <optional>
 #include <spdlog/spdlog.h>
 
+#include "shared/base/log.hpp"
 #include "shared/base/plain_text.hpp"
 #include "shared/net/serve_loop.hpp"
 #include "shared/service/clock.hpp"
@@ -40,6 +41,7 @@ Result<std::unique_ptr<Served>> open_dataset(const DatasetConfig& dataset, const
 }  // namespace
 
 int run_agent(const std::filesystem::path& config_file, const MakeRandomness& make_randomness) {
+  outlive_readers();
   const Result<SiloConfig> config = load_silo_config(config_file);
   if (!config) return fail(config.error(), kCannotStart);
   Result<DeskFile> desk = open_desk(*config);

@@ -200,7 +200,7 @@ int silo_main(int argc, char** argv, const char* program, crypto::NoiseKind nois
     protect_process();
     if (const Status wiping = store::wipe_freed_memory(); !wiping) return fail(wiping.error());
     for (const auto& [command, action] : actions) {
-      if (command->parsed()) return action();
+      if (command->parsed()) return service::kSilo.finished(action());
     }
     return kUsage;
   } catch (const std::exception& exception) {
