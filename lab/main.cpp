@@ -678,6 +678,10 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   try {
     return undertone::service::kUndertone.finished(undertone::lab::run(argc, argv));
+  } catch (const nlohmann::json::exception& /*of a library*/) {
+    fmt::print(stderr,
+               "undertone: a file or an answer has a value of another type than this version reads, or lacks one\n");
+    return 3;
   } catch (const std::exception& exception) {
     fmt::print(stderr, "undertone: {}\n", exception.what());
     return 3;

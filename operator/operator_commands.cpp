@@ -12,6 +12,7 @@
 #include "operator/run_names.hpp"
 #include "operator/run_progress.hpp"
 #include "operator/status_line.hpp"
+#include "operator/unexpected_json.hpp"
 #include "shared/base/files.hpp"
 #include "shared/base/nearest_word.hpp"
 #include "shared/base/plain_text.hpp"
@@ -42,7 +43,7 @@ Result<Answer> ask(const OperatorClient& client, const std::string& method, cons
     return Answer{std::move(json), answer.status};
   std::string message = fmt::format("the coordinator answers {}", answer.status);
   if (json.is_object() && json.contains("error") && json["error"].contains("message"))
-    message = plain_text(json["error"]["message"].get<std::string>());
+    message = plain_lines(json["error"]["message"].get<std::string>());
   const ErrorCode code = answer.status == 401   ? ErrorCode::Unauthorized
                          : answer.status == 404 ? ErrorCode::UnknownRun
                          : answer.status < 500  ? ErrorCode::InvalidArgument
@@ -381,6 +382,38 @@ int export_run(const OperatorOptions& options, const std::filesystem::path& out)
   return service::kDone;
 }
 
+namespace {
+
+/// One run's column in a comparison.
+struct Compared {
+  Json column;
+  std::vector<std::string> verdicts;
+};
+
+/// @param result of the run @param word by which it was named
+Compared compared_run(const Json& result, const std::string& word, bool is_folder) {
+  Json column = {{"run", !is_folder && text(result, "run").size() > 64 ? text(result, "run").substr(64, 12) : word},
+                 {"job", text(result.at("job"), "name")},
+                 {"succeeded", result.at("succeeded")},
+                 {"rounds closed", result.at("rounds")}};
+  for (const auto& [key, value] : result.at("settings").items()) column[key] = value;
+  double epsilon = 0.0;
+  for (const Json& silo : result.at("privacy")) epsilon = std::max(epsilon, silo.at("epsilon").get<double>());
+  column["epsilon, largest of a silo"] = epsilon;
+  if (!result.at("metrics").empty()) {
+    const Json& last = result["metrics"].back();
+    const Json noise = last.value("noise_stddev", Json::object());
+    for (const auto& [key, value] : last.items()) {
+      if (!value.is_number()) continue;
+      column["last " + key] = value;
+      if (noise.is_object() && noise.contains(key)) column["last " + key + ", noise's deviation"] = noise[key];
+    }
+  }
+  return {std::move(column), shown_verdicts(result)};
+}
+
+}  // namespace
+
 int compare_runs(const OperatorOptions& options, const std::vector<std::string>& runs) {
   std::optional<OperatorClient> client;
   Json columns = Json::array();
@@ -404,25 +437,11 @@ int compare_runs(const OperatorOptions& options, const std::vector<std::string>&
     const Json result = Json::parse(*content, nullptr, false);
     if (!result.is_object() || !result.contains("settings"))
       return service::fail({ErrorCode::InvalidData, fmt::format("{}: not a result", word)});
-    Json column = {{"run", !is_folder && text(result, "run").size() > 64 ? text(result, "run").substr(64, 12) : word},
-                   {"job", text(result.at("job"), "name")},
-                   {"succeeded", result.at("succeeded")},
-                   {"rounds closed", result.at("rounds")}};
-    for (const auto& [key, value] : result.at("settings").items()) column[key] = value;
-    double epsilon = 0.0;
-    for (const Json& silo : result.at("privacy")) epsilon = std::max(epsilon, silo.at("epsilon").get<double>());
-    column["epsilon, largest of a silo"] = epsilon;
-    if (!result.at("metrics").empty()) {
-      const Json& last = result["metrics"].back();
-      const Json noise = last.value("noise_stddev", Json::object());
-      for (const auto& [key, value] : last.items()) {
-        if (!value.is_number()) continue;
-        column["last " + key] = value;
-        if (noise.is_object() && noise.contains(key)) column["last " + key + ", noise's deviation"] = noise[key];
-      }
-    }
-    verdicts.push_back(shown_verdicts(result));
-    columns.push_back(std::move(column));
+    Result<Compared> compared =
+        reading_json(word, [&]() -> Result<Compared> { return compared_run(result, word, is_folder); });
+    if (!compared) return service::fail(compared.error());
+    verdicts.push_back(std::move(compared->verdicts));
+    columns.push_back(std::move(compared->column));
   }
   if (options.json) {
     fmt::print("{}\n", columns.dump(2));

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "operator/statistic_lines.hpp"
+#include "operator/unexpected_json.hpp"
 #include "shared/base/files.hpp"
 #include "shared/jobs/job.hpp"
 #include "shared/jobs/schema_section.hpp"
@@ -69,7 +70,9 @@ int regression_model(const std::filesystem::path& result_file, const std::filesy
   const Result<std::string> text = read_file(result_file, kResultBytesMax);
   if (!text) return service::fail(text.error());
   const Json result = Json::parse(*text, nullptr, false);
-  const Result<Coefficients> found = found_regression(result, data::label_column(job->schema), result_file.string());
+  const Result<Coefficients> found = reading_json(result_file.string(), [&]() -> Result<Coefficients> {
+    return found_regression(result, data::label_column(job->schema), result_file.string());
+  });
   if (!found) return service::fail(found.error());
   // What the model's score is divided by, and what it is of: the label's own units, or half a margin.
   const double half = classifies ? 0.5 : 0.5 * (number->column.max - number->column.min);

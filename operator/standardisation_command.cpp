@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "operator/statistic_lines.hpp"
+#include "operator/unexpected_json.hpp"
 #include "shared/base/files.hpp"
 #include "shared/jobs/job.hpp"
 #include "shared/service/exit_code.hpp"
@@ -77,7 +78,8 @@ Result<std::map<std::string, FoundColumn>> found_columns(const std::filesystem::
 
 int standardisation(const std::filesystem::path& result, const std::filesystem::path& job_file,
                     const std::filesystem::path& out, const std::filesystem::path& ready) {
-  const Result<std::map<std::string, FoundColumn>> found = found_columns(result);
+  using Found = Result<std::map<std::string, FoundColumn>>;
+  const Found found = reading_json(result.string(), [&]() -> Found { return found_columns(result); });
   if (!found) return service::fail(found.error());
   const Result<std::string> bytes = read_file(job_file, jobs::kJobBytesMax);
   if (!bytes) return service::fail(bytes.error());

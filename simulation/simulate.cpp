@@ -141,8 +141,10 @@ Result<std::string> job_for_simulation(const std::string& bytes, const std::stri
     }
     if (changed.is_object() && changed.contains("privacy") && changed["privacy"].is_object())
       changed["privacy"]["noise"] = "test";
-  } catch (const nlohmann::json::exception& exception) {
-    return Error{ErrorCode::InvalidArgument, fmt::format("--set: {}", exception.what())};
+  } catch (const nlohmann::json::exception& /*a library's words*/) {
+    return Error{
+        ErrorCode::InvalidArgument,
+        "--set: expected /json/pointer=value with the place of a value in the job, such as /cohort/0/epsilon=2"};
   }
   return changed == document.root ? bytes : changed.dump(2) + "\n";
 }

@@ -42,4 +42,19 @@ std::string quoted_text(std::string_view utf8) {
   return out + "\"";
 }
 
+std::string plain_lines(std::string_view utf8) {
+  std::string out;
+  while (true) {
+    const std::size_t end = utf8.find('\n');
+    out += plain_text(utf8.substr(0, end));
+    if (end == std::string_view::npos) return out;
+    out += '\n';
+    utf8.remove_prefix(end + 1);
+  }
+}
+
+std::string plain_beginning(std::string_view utf8, std::size_t bytes_max) {
+  return utf8.size() <= bytes_max ? plain_text(utf8) : plain_text(utf8.substr(0, bytes_max)) + "...";
+}
+
 }  // namespace undertone

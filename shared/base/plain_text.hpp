@@ -11,6 +11,11 @@ namespace undertone {
 
 /// The text with everything that is not plain replaced by '?'.
 [[nodiscard]] std::string plain_text(std::string_view utf8);
+/// The same of each of several lines.
+[[nodiscard]] std::string plain_lines(std::string_view utf8);
+/// The same of a text that may be long: its beginning, with three dots where there is more.
+/// @param bytes_max that are kept of it
+[[nodiscard]] std::string plain_beginning(std::string_view utf8, std::size_t bytes_max);
 
 /// The plain text in quotes, with a backslash before every quote and backslash of its own: a value of a log line, which
 /// cannot end early and begin another field.

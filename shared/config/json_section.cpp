@@ -144,6 +144,7 @@ Error Problems::error() const {
 
 Result<JsonDocument> parse_json(std::string_view text, const std::string& file, std::size_t bytes_max) {
   using Json = nlohmann::json;
+  constexpr std::size_t kRefusalMax = 500;  // bytes: of a number of a million digits, say
   if (text.size() > bytes_max) {
     return Error{ErrorCode::LimitExceeded,
                  fmt::format("{}: {} bytes, at most {} are read", file, text.size(), bytes_max)};
@@ -153,7 +154,7 @@ Result<JsonDocument> parse_json(std::string_view text, const std::string& file, 
   DocumentCheck check;
   (void)Json::sax_parse(text, &check);
   if (!check.refusal().empty())
-    return Error{ErrorCode::InvalidConfig, fmt::format("{}: {}", file, plain_text(check.refusal()))};
+    return Error{ErrorCode::InvalidConfig, fmt::format("{}: {}", file, plain_beginning(check.refusal(), kRefusalMax))};
   try {
     return JsonDocument{Json::parse(text)};
   } catch (const Json::exception& exception) {
@@ -161,7 +162,7 @@ Result<JsonDocument> parse_json(std::string_view text, const std::string& file, 
     if (const std::size_t end = what.find("] "); what.starts_with('[') && end != std::string_view::npos)
       what.remove_prefix(end + 2);
     return Error{ErrorCode::InvalidConfig,
-                 fmt::format("{}: not JSON: {}{}", file, plain_text(std::string(what)), comma_hint(what))};
+                 fmt::format("{}: not JSON: {}{}", file, plain_beginning(what, kRefusalMax), comma_hint(what))};
   }
 }
 

@@ -23,15 +23,20 @@ Error unreachable(const HttpEndpoint& endpoint, const std::string& reason) {
   return {ErrorCode::Unreachable, fmt::format("{}:{}: {}", endpoint.host, endpoint.port, reason)};
 }
 
+std::string reason_of(beast::tcp_stream& /*plain*/, const boost::system::error_code& error) { return error.message(); }
+std::string reason_of(beast::ssl_stream<beast::tcp_stream>& stream, const boost::system::error_code& error) {
+  return describe_tls_failure(stream.native_handle(), error);
+}
+
 template <class Stream>
 asio::awaitable<Result<HttpAnswer>> exchange(Stream& stream, const HttpEndpoint& endpoint, const Request& request) {
   const auto [unsent, sent] = co_await http::async_write(stream, request, kAwait);
-  if (unsent) co_return unreachable(endpoint, unsent.message());
+  if (unsent) co_return unreachable(endpoint, reason_of(stream, unsent));
   http::response_parser<http::string_body> parser;
   parser.body_limit(kAnswerBytesMax);
   beast::flat_buffer buffer;
   const auto [unread, size] = co_await http::async_read(stream, buffer, parser, kAwait);
-  if (unread) co_return unreachable(endpoint, unread.message());
+  if (unread) co_return unreachable(endpoint, reason_of(stream, unread));
   co_return HttpAnswer{static_cast<int>(parser.get().result_int()), std::move(parser.get().body())};
 }
 

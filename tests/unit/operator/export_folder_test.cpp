@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "operator/unexpected_json.hpp"
 #include "shared/base/files.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -62,6 +63,18 @@ TEST(ExportFolderTest, AFailureKeepsWhatWasThere) {
   EXPECT_FALSE(write_export(folder.path(), {{"job.json", "{}"}, {"new.json", "{}"}, {"job.json/x", "{}"}}).has_value());
   EXPECT_TRUE(fs::exists(folder.path() / "job.json"));
   EXPECT_FALSE(fs::exists(folder.path() / "new.json"));
+}
+
+TEST(ReadingJsonTest, AValueOfAnotherTypeIsAnErrorThatNamesItsSource) {
+  const nlohmann::json result = nlohmann::json::parse(R"({"rounds":"many","job":[]})");
+  const auto reads = [&](const char* key) {
+    return reading_json("result.json", [&]() -> Result<int> { return result.at(key).get<int>(); });
+  };
+  for (const char* key : {"rounds", "job", "none"}) {
+    ASSERT_FALSE(reads(key));
+    EXPECT_TRUE(reads(key).error().message.starts_with("result.json: a value is missing"))
+        << reads(key).error().message;
+  }
 }
 
 }  // namespace

@@ -87,5 +87,15 @@ TEST(SimulateTest, MetricsHaveTheSameNoiseWhicheverWayAJobIsRun) {
   EXPECT_EQ(simulate(noiseless, std::nullopt, {})->metrics.back().noise_stddev, 0.0);
 }
 
+// The library's own words once reached people.
+TEST(JobForSimulationTest, APlaceThatIsNoneIsRefusedInWords) {
+  for (const char* set : {"x=3", "/~2=3", "/cohort/99999999999999999999/epsilon=3"}) {
+    const Result<std::string> changed = job_for_simulation(R"({"cohort":[{"epsilon":1}]})", "job.json", {set});
+    ASSERT_FALSE(changed) << set;
+    EXPECT_EQ(changed.error().message.find("json.exception"), std::string::npos) << changed.error().message;
+    EXPECT_NE(changed.error().message.find("--set"), std::string::npos);
+  }
+}
+
 }  // namespace
 }  // namespace undertone::simulation

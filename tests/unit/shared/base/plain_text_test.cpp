@@ -32,5 +32,12 @@ TEST(PlainTextTest, AQuotedTextDoesNotEndBeforeItsEnd) {
   EXPECT_EQ(quoted_text("a\nb\u2028c"), R"("a?b?c")");
 }
 
+TEST(PlainTextTest, LinesStayLinesAndALongTextIsCut) {
+  EXPECT_EQ(plain_lines("a\nb\x1b\n"), "a\nb?\n");
+  EXPECT_EQ(plain_lines(""), "");
+  EXPECT_EQ(plain_beginning("12345", 5), "12345");
+  EXPECT_EQ(plain_beginning("12\n456", 5), "12?45...");
+}
+
 }  // namespace
 }  // namespace undertone
