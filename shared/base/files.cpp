@@ -84,6 +84,8 @@ Result<std::string> read_file(const std::filesystem::path& path, std::size_t byt
   struct stat facts {};
   const bool known = ::fstat(file.get(), &facts) == 0 && S_ISREG(facts.st_mode);
   const auto size = known ? static_cast<std::size_t>(facts.st_size) : 0;
+  constexpr std::size_t kDeviceBytesMax = std::size_t{64} << 20U;  // which may have no end
+  if (!known && S_ISCHR(facts.st_mode)) bytes_max = std::min(bytes_max, kDeviceBytesMax);
   const auto too_large = [&](std::size_t bytes) {
     return Error{ErrorCode::LimitExceeded, fmt::format("{}: {} bytes{}, at most {} are read", path.string(), bytes,
                                                        bytes > size ? " and more" : "", bytes_max)};

@@ -7,6 +7,7 @@
 #include <csv.h>
 #include <fcntl.h>
 #include <memory>
+#include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
 
@@ -213,6 +214,11 @@ class Blocks {
     if (descriptor_ >= 0) ::close(descriptor_);
   }
   [[nodiscard]] bool open() const noexcept { return descriptor_ >= 0; }
+  /// Whether it may have no end, or cannot be read twice.
+  [[nodiscard]] bool is_stream() const {
+    struct stat facts {};
+    return ::fstat(descriptor_, &facts) != 0 || !(S_ISREG(facts.st_mode) || S_ISDIR(facts.st_mode));
+  }
   void rewind() const { ::lseek(descriptor_, 0, SEEK_SET); }
   /// @return bytes read, 0 at the end, -1 on an error
   [[nodiscard]] ssize_t read(std::string& block) const {
@@ -235,6 +241,8 @@ Result<CsvRecords> read_csv(const std::filesystem::path& file, const Schema& sch
                  fmt::format("{}: cannot be read: {}", file.string(), std::generic_category().message(why))};
   };
   if (!blocks.open()) return unreadable(errno);
+  if (blocks.is_stream())
+    return Error{ErrorCode::InvalidData, fmt::format("{}: expected a file, and no pipe or device", file.string())};
   std::string block(kBlockBytes, '\0');
   // First the number of lines, so that records are stored where they stay.
   std::uint64_t total = 0;

@@ -40,6 +40,8 @@ TEST_F(FilesTest, AFolderInPlaceOfAFileIsAnErrorThatNamesIt) {
   const Result<std::string> folder = read_file(at("result.json"), 1U << 20U);
   ASSERT_FALSE(folder);
   EXPECT_EQ(folder.error().message, at("result.json").string() + ": cannot be read: Is a directory");
+  // A device may have no end: little of it is kept, whatever a file may have.
+  EXPECT_EQ(read_file("/dev/zero", std::size_t{1} << 40U).error().code, ErrorCode::LimitExceeded);
 }
 
 TEST_F(FilesTest, NothingIsWrittenThroughALinkThatWaitsAtTheOldTemporaryName) {

@@ -169,6 +169,8 @@ TEST_F(CsvReaderTest, AFileThatCannotBeReadIsToldWithTheReason) {
   EXPECT_EQ(reason("nothing.csv"),
             (folder_.path() / "nothing.csv").string() + ": cannot be read: No such file or directory");
   EXPECT_TRUE(reason("").ends_with(": cannot be read: Is a directory"));
+  std::filesystem::create_symlink("/dev/zero", folder_.path() / "endless.csv");
+  EXPECT_TRUE(reason("endless.csv").ends_with(": expected a file, and no pipe or device"));
 }
 
 TEST_F(CsvReaderTest, ReadsSemicolonsTabsAndDecimalCommasOnceTold) {
