@@ -138,12 +138,12 @@ int print_minimum(const NamedFunction& named, const FunctionQuery& query, statis
     return service::kDone;
   }
   fmt::print(
-      "{}: least at {:.6g}, where it is {:.6g}, of {} records; had that point been chosen before the noise, {:.6g} to "
+      "{}: least at {:.6g}, where it is {:.6g}, {}; had that point been chosen before the noise, {:.6g} to "
       "{:.6g} at {:.4g} %: as the least of noised numbers it is too low rather than too high. The polynomial need not "
       "be "
       "convex, and this is the best of several descents\n",
-      named.name, fmt::join(parameters, ", "), least->risk, named.function.records, there->noise.low, there->noise.high,
-      100.0 * query.confidence);
+      named.name, fmt::join(parameters, ", "), least->risk, named.function.of_whom(), there->noise.low,
+      there->noise.high, 100.0 * query.confidence);
   return service::kDone;
 }
 
@@ -169,13 +169,14 @@ int query_function(const FunctionQuery& query) {
                 {"interval", {stated->noise.low, stated->noise.high}},
                 {"confidence", query.confidence},
                 {"records", named->function.records}};
+    if (named->function.person_records_max) out["person_records_max"] = *named->function.person_records_max;
     if (!stated->note.empty()) out["note"] = stated->note;
     fmt::print("{}\n", out.dump());
     return service::kDone;
   }
-  fmt::print("{:.6g}, {:.6g} to {:.6g} with the noise at {:.4g} %, of {} records{}{}\n", *stated->value,
-             stated->noise.low, stated->noise.high, 100.0 * query.confidence, named->function.records,
-             stated->note.empty() ? "" : "; ", stated->note);
+  fmt::print("{:.6g}, {:.6g} to {:.6g} with the noise at {:.4g} %, {}{}{}\n", *stated->value, stated->noise.low,
+             stated->noise.high, 100.0 * query.confidence, named->function.of_whom(), stated->note.empty() ? "" : "; ",
+             stated->note);
   return service::kDone;
 }
 

@@ -234,6 +234,8 @@ Result<ReleasedFunction> release_function(const algorithms::StatisticAsked& aske
     out.records += silo.records;
   }
   if (out.records < 1) return Error{ErrorCode::InvalidArgument, fmt::format("the {}: nobody answered", asked.name)};
+  if (const std::optional<releases::PersonContribution>& persons = silos.front().release->ask.records.persons)
+    out.person_records_max = persons->records_max;
   double variance = 0.0;
   for (const SiloTotals& silo : silos) {
     if (function->reports) {
@@ -245,6 +247,11 @@ Result<ReleasedFunction> release_function(const algorithms::StatisticAsked& aske
   if (function->reports && !statistics::counts(map)) out.noise_step = 2.0 * silos.front().release->lattice().step;
   out.noise_stddev = std::sqrt(variance);
   return out;
+}
+
+std::string ReleasedFunction::of_whom() const {
+  if (!person_records_max) return fmt::format("of {} records", records);
+  return fmt::format("of {} persons, each by the mean over {} of her records at most", records, *person_records_max);
 }
 
 Json to_json(const ReleasedFunction& function) {
@@ -280,6 +287,7 @@ Json to_json(const ReleasedFunction& function) {
   out["form"] = function.asked.reports ? "reports" : "total";
   if (function.asked.reports) out["randomiser"] = std::string(releases::to_string(*function.asked.reports));
   out["records"] = function.records;
+  if (function.person_records_max) out["person_records_max"] = *function.person_records_max;
   out["noise_stddev"] = function.noise_stddev;
   out["noise_step"] = function.noise_step;
   out["noise_law"] = function.laplace ? "laplace" : "normal";
@@ -312,6 +320,9 @@ ReleasedFunction parse_released_function(config::Section section) {
                                                               {"index", releases::Randomiser::Index}},
                                                              "of reports");
   out.records = section.integer("records", 1, std::int64_t{1} << 52U, "n");
+  if (section.has("person_records_max") || section.recording())
+    out.person_records_max = section.integer("person_records_max", 1, releases::kPersonRecordsMax,
+                                             "of persons, whom `records` then counts: so many of her records at most");
   out.noise_stddev = section.number("noise_stddev", 0.0, kNoiseMax, "of each mean");
   out.noise_step = section.number("noise_step", 0.0, kNoiseMax, "of each mean");
   out.laplace = section.choice<bool>("noise_law", {{"normal", false}, {"laplace", true}}, "its tails");

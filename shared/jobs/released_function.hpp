@@ -3,6 +3,7 @@
 #include <Eigen/Core>
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,15 +13,20 @@
 
 namespace undertone::jobs {
 
-/// What a run found out about a function: the means of its map over the records of the silos that answered. Whatever is
-/// asked of it afterwards is post-processing.
+/// What a run found out about a function: the means of its map over the records, or persons, of the silos that
+/// answered. Whatever is asked of it afterwards is post-processing.
 struct ReleasedFunction {
   algorithms::FunctionAsked asked;
   Eigen::VectorXd means;      // [dimension of its map], unbiased, cut to nothing
   double noise_stddev = 0.0;  // of each: exactly, where totals were released; of reports at most
   double noise_step = 0.0;    // of Laplace noise on few units: of each, what an interval is widened by; else 0
   bool laplace = false;       // noise of totals: tails are then taken as Laplace's
-  std::int64_t records = 0;
+  std::int64_t records = 0;   // or persons
+  /// Of persons: each is the mean over so many of her records at most. Nothing of records.
+  std::optional<std::int64_t> person_records_max = {};
+
+  /// "of 5 records", or of persons how each of them counts.
+  [[nodiscard]] std::string of_whom() const;
 };
 
 /// @param silos one or more, with as many totals as the map has numbers

@@ -351,6 +351,18 @@ TEST(ReleasedFunctionTest, IsReadBackFromAResult) {
   }
 }
 
+TEST(ReleasedFunctionTest, OfPersonsItSaysHowEachOfThemCounts) {
+  ReleasedFunction found = exactly(function_of(job_of(kLoss)), ward_records());
+  EXPECT_EQ(found.of_whom(), fmt::format("of {} records", found.records));
+  found.person_records_max = 16;
+  EXPECT_EQ(found.of_whom(),
+            fmt::format("of {} persons, each by the mean over 16 of her records at most", found.records));
+  const config::JsonDocument document = config::parse_json(to_json(found).dump(), "r").value();
+  config::Problems problems("r");
+  EXPECT_EQ(parse_released_function(config::Section(document.root, "", problems)).person_records_max, 16);
+  EXPECT_TRUE(problems.none());
+}
+
 TEST(ReleasedFunctionTest, AFileThatLiesIsRefused) {
   const ReleasedFunction found = exactly(function_of(job_of(kLoss)), ward_records());
   const auto said = [&](const char* key, const Json& value) {
