@@ -428,6 +428,23 @@ TEST(DirectCohortTest, GivesTheModelOfAFederationOfPersonsBitForBit) {
   }
 }
 
+TEST(DirectCohortTest, GivesTheModelOfAFederationOfCappedSumsBitForBit) {
+  for (const auto& [name, federation] : federations_for_persons()) {
+    nlohmann::json text = tests::of_persons(federation);
+    text["privacy"]["person"]["contribution"] = "capped_sum";
+    text["evaluation"]["persons"] = "one_record";
+    const Result<jobs::Job> job = jobs::parse_job(text.dump(), "persons");
+    if (!job || !jobs::plan_of(*job, job->cohort.front())) continue;  // what it is not served for
+    SCOPED_TRACE(name);
+    const std::vector<simulation::SimulatedSilo> silos = tests::cohort_of_persons(federation, {1, 3, 0, 7, 2});
+    const Trace trace = tests::trace_of(
+        {.jobs = {{text.dump(), "persons"}}, .silos = silos, .seed = 11, .noise = simulation::SimulatedNoise::Seeded});
+    auto cohort = direct(*job, silos, trace.run, 11, 0, 2).value();
+    EXPECT_EQ(cohort.train(*jobs::make_algorithm(*job)).value().vectors.at("weights"),
+              trace.outcome.vectors.at("weights"));
+  }
+}
+
 TEST(FederatedAlgorithmsTest, AShuffledJobOfPersonsIsAnswered) {
   for (const char* form : {"reports", "bits", "counts", "shares"}) {
     SCOPED_TRACE(form);

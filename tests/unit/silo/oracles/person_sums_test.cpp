@@ -193,6 +193,18 @@ TEST(PersonSumsTest, RowsOfABinThatAreNotCountedAreWorkedOnAndDropped) {
   EXPECT_EQ(sum, gradient_sum(of, block, {3, 6}, draw, point));
 }
 
+/// A person with no, one or a hundred records, whose gradients all point one way, as far as they can, or who has any
+/// numbers.
+models::Records any_person(RandomSource& random, bool hostile) {
+  const std::int64_t sizes[] = {0, 1, 2, 17, 100};
+  models::Records out = persons({sizes[random.below(5)]}, random.word());
+  const double any[] = {1.0, -1.0, 1e300, 1e-300, std::numeric_limits<double>::quiet_NaN()};
+  const double side = random.below(2) == 0 ? -1.0 : 1.0;
+  for (double& number : out.features.reshaped()) number = hostile ? any[random.below(5)] : side;
+  if (!hostile) out.targets.setConstant(-1e3);
+  return out;
+}
+
 std::vector<std::int64_t> capped_sum(const models::LinearModel& of, const models::Records& block,
                                      const PersonDraw& draw, const Eigen::VectorXd& point, bool differences) {
   std::vector<std::int64_t> sum(static_cast<std::size_t>(of.dimension()));
@@ -224,22 +236,26 @@ TEST(PersonSumsTest, ACappedSumGrowsWithHerRecordsUpToAsManyAsMayCount) {
   }
 }
 
+TEST(PersonSumsTest, ACappedSumOfOneRecordAPersonIsThatOfRecords) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const models::LinearModel of = person_model(seed % 2 == 0);
+    const models::Records block = persons(std::vector<std::int64_t>(37, 1), seed);
+    models::Records plain = block;
+    plain.starts.clear();
+    const Eigen::VectorXd point = point_of(of, seed, seed % 3 == 0 ? 1.0 : 30.0);
+    std::vector<std::int64_t> expected(static_cast<std::size_t>(of.dimension()));
+    make_record_sums(models::Model(of))->gradients(point, person_lattice(), {plain, all_of(plain)}, expected);
+    EXPECT_EQ(capped_sum(of, block, PersonDraw(sha256("key"), 1), point, false), expected);
+  }
+}
+
 TEST(PersonSumsTest, ReplacingAPersonMovesACappedSumByTwiceTheClipAtMost) {
   RandomSource random(12);
   double worst = 0.0;
   for (int trial = 0; trial < 400; ++trial) {
     const models::LinearModel of = person_model(trial % 2 == 0, models::Loss::LeastSquares);
-    const std::vector<std::int64_t> sizes = {0, 1, 2, 17, 100};
-    const auto person_of = [&] {
-      models::Records out = persons({sizes[random.below(sizes.size())]}, random.word());
-      const double hostile[] = {1.0, -1.0, 1e300, 1e-300, std::numeric_limits<double>::quiet_NaN()};
-      const double side = random.below(2) == 0 ? -1.0 : 1.0;
-      for (double& number : out.features.reshaped()) number = trial % 4 == 0 ? hostile[random.below(5)] : side;
-      for (double& target : out.targets) target = trial % 4 == 0 ? target : -1e3;
-      return out;
-    };
-    const models::Records one = person_of();
-    const models::Records other = person_of();
+    const models::Records one = any_person(random, trial % 4 == 0);
+    const models::Records other = any_person(random, trial % 4 == 0);
     const Eigen::VectorXd point = point_of(of, random.word(), trial % 5 == 0 ? 1e6 : 1.0);
     const PersonDraw draw(sha256(fmt::format("{}", trial)), 1 + static_cast<std::int64_t>(random.below(64)));
     const double moved =
@@ -336,17 +352,8 @@ TEST(PersonSumsTest, WhateverIsAskedReplacingAPersonMovesASumByNoMoreThanARecord
     for (int trial = 0; trial < 150; ++trial) {
       SCOPED_TRACE(fmt::format("{} {}", static_cast<int>(asked), trial));
       const models::LinearModel of = person_model(trial % 2 == 0, models::Loss::LeastSquares);
-      const std::vector<std::int64_t> sizes = {0, 1, 2, 17, 100};
-      const auto person_of = [&] {
-        models::Records out = persons({sizes[random.below(sizes.size())]}, random.word());
-        const double hostile[] = {1.0, -1.0, 1e300, 1e-300, std::numeric_limits<double>::quiet_NaN()};
-        const double side = random.below(2) == 0 ? -1.0 : 1.0;
-        for (double& number : out.features.reshaped()) number = trial % 4 == 0 ? hostile[random.below(5)] : side;
-        for (double& target : out.targets) target = trial % 4 == 0 ? target : -1e3;
-        return out;
-      };
-      const models::Records one = person_of();
-      const models::Records other = person_of();
+      const models::Records one = any_person(random, trial % 4 == 0);
+      const models::Records other = any_person(random, trial % 4 == 0);
       const Eigen::VectorXd point = point_of(of, random.word(), trial % 5 == 0 ? 1e6 : 1.0);
       const PersonDraw draw(sha256(fmt::format("{}", trial)), 1 + static_cast<std::int64_t>(random.below(16)));
       const std::vector<std::int64_t> with = asked_sum(asked, of, one, draw, point);
