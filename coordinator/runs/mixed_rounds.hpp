@@ -13,8 +13,8 @@
 
 namespace undertone::coordinator {
 
-/// What the rounds of a shuffled job look like, found once with the plan that all of its silos have, and kept with the
-/// run: whoever goes on with the run needs no plan, which takes seconds.
+/// It says how the messages of each round of a shuffled job are laid out. It is made once, with the plan that all silos
+/// of the job have, and is kept with the run. So whoever goes on with the run needs no plan, which takes seconds.
 class MixedRounds {
  public:
   /// Those of a job that is not shuffled, and of a run that takes no replies any more.

@@ -33,8 +33,8 @@ const char* to_string(PairShape shape) {
 
 using Json = nlohmann::ordered_json;
 
-/// Of a job of persons: how many records the person has who is replaced, in either data set. A silo that counts records
-/// shows it.
+/// In a job of persons, the person who is replaced has so many records in the first data set, and so many in the
+/// second. A silo that counts records shows it.
 constexpr std::int64_t kRecordsOfOne = 50;
 constexpr std::int64_t kRecordsOfOther = 5;
 constexpr const char* kWarning = "a lower bound on epsilon, found by experiment: never a privacy guarantee";

@@ -25,7 +25,7 @@ std::string holder_of(int descriptor) {
 }  // namespace
 
 Result<FileLock> FileLock::acquire(const std::filesystem::path& path) {
-  // What somebody else put there in its place, to have another file written, is not followed.
+  // Somebody else may have put a link there, to have another file overwritten. It is not followed.
   const int descriptor = ::open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (descriptor < 0)
     return Error{ErrorCode::StorageFailed,

@@ -16,7 +16,8 @@ std::size_t silos_of(const Job& job) {
   return std::min(job.silos_per_person.value_or(job.cohort.size()), job.cohort.size());
 }
 
-/// What the dearest promises add up to, unplanned. @return nothing, too, where they count on others: they do not add up
+/// The sum of the dearest promises, which needs no plans. @return nothing, too, where promises count on other silos:
+/// then they do not add up
 std::optional<planning::JointPromise> added_targets(const Job& job, std::size_t silos) {
   if (job.shuffle && silos > 1) return std::nullopt;
   std::vector<double> epsilons;
@@ -35,9 +36,9 @@ std::optional<planning::JointPromise> added_targets(const Job& job, std::size_t 
   return out.epsilon <= 30.0 ? std::optional(out) : std::nullopt;
 }
 
-/// Of plans that count on other silos' noise or on shufflers. Somebody at several silos moves one total at all of them,
-/// whose noise then hides all of that together: the plans' promises to her do not compose. What each silo's own noise
-/// promises does.
+/// This is for plans that count on other silos' noise or on shufflers. Somebody at several silos moves one total at all
+/// of them, and its noise has to hide all of that together. So the plans' promises to her do not compose. What each
+/// silo's own noise promises does.
 std::optional<planning::JointPromise> added_of_own_noise(const std::vector<planning::AlikeSilos>& cohort,
                                                          std::size_t silos) {
   planning::JointPromise out{silos};

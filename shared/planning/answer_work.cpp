@@ -31,7 +31,7 @@ AnswerWork work_of_map(const Release& release) {
                  },
                  [&](const releases::ScoresMap& scores) {
                    const auto dimension = static_cast<double>(scores.vertices.dimension());
-                   // Of a person the mean gradient is made first, and is scored once.
+                   // A person's mean gradient is made first, and is scored once.
                    const double means = release.ask.records.persons ? 2.0 * dimension * rows : 0.0;
                    return AnswerWork{width * dimension * records + means, width * dimension, kDirectionsMax};
                  },

@@ -84,7 +84,7 @@ class Plan {
   /// Draws of noise of all rounds: as many, or more where a message is made of several.
   [[nodiscard]] std::uint64_t draws() const noexcept { return draws_; }
   [[nodiscard]] const std::vector<Segment>& segments() const noexcept { return segments_; }
-  /// What is protected: of all releases the same.
+  /// What is protected. It is the same in all releases of a plan.
   [[nodiscard]] releases::Unit unit() const noexcept {
     return segments_.empty() ? releases::Unit::Record : segments_.front().release.ask.unit();
   }

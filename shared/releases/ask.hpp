@@ -250,8 +250,8 @@ struct Ask {
   [[nodiscard]] std::optional<double> smoothness() const noexcept;
   /// p of the norm l_p that a difference's two points are apart in, where smoothness bounds it: 2 but of a dual bound.
   [[nodiscard]] double distance_exponent() const noexcept;
-  /// What the bound is multiplied by where the two points are so far apart: smoothness times distance over the bound,
-  /// in [2^-30, 1]; 1 without smoothness. @param distance finite, >= 0, in l_p of `distance_exponent()`
+  /// The bound is multiplied by this where the two points are so far apart. It is smoothness times distance over the
+  /// bound, in [2^-30, 1], and 1 without smoothness. @param distance finite, >= 0, in l_p of `distance_exponent()`
   [[nodiscard]] double scale_at(double distance) const;
   /// The ask with its bound multiplied so.
   [[nodiscard]] Ask scaled_to(double distance) const;
