@@ -33,10 +33,6 @@ const char* to_string(PairShape shape) {
 
 using Json = nlohmann::ordered_json;
 
-/// In a job of persons, the person who is replaced has so many records in the first data set, and so many in the
-/// second. A silo that counts records shows it.
-constexpr std::int64_t kRecordsOfOne = 50;
-constexpr std::int64_t kRecordsOfOther = 5;
 constexpr const char* kWarning = "a lower bound on epsilon, found by experiment: never a privacy guarantee";
 
 int report_canaries(const CanaryFinding& finding, double delta, bool json) {
@@ -202,7 +198,7 @@ int run_audit(const AuditRequest& request) {
   std::vector<ShapeFinding> findings;
   for (const PairShape shape : shapes) {
     WorstPair pair = worst_pair(*job, *member, *plan, shape);
-    if (job->unit == releases::Unit::Person) pair = pair_of_persons(std::move(pair), kRecordsOfOne, kRecordsOfOther);
+    if (job->person) pair = pair_of_persons(std::move(pair), worst_counts(*job->person));
     const Result<AuditFinding> finding = audit_transcripts(*silo, *plan, pair, settings);
     if (!finding) return service::fail(finding.error());
     findings.push_back({to_string(shape), *finding, pair.test->reach()});
