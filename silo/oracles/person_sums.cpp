@@ -90,9 +90,7 @@ class PersonSums final : public RecordSums {
     for_means(drawn, term, [&](std::span<double> factors, std::span<const std::int64_t> columns) {
       clamped.add_linear(factors, means_, columns);
     });
-    std::vector<std::int64_t> own(sum.size());
-    clamped.take(own);
-    for (std::size_t j = 0; j < sum.size(); ++j) sum[j] += own[j];
+    clamped.take_onto(sum);
   }
 
   void scores(const Eigen::Ref<const Eigen::VectorXd>& point, const Eigen::MatrixXd& directions,

@@ -109,9 +109,7 @@ class LinearSums final : public RecordSums {
       }
       clamped.add_linear(std::span(factors).first(now.size()), drawn.block.features, now);
     }
-    std::vector<std::int64_t> own(sum.size());
-    clamped.take(own);
-    for (std::size_t j = 0; j < sum.size(); ++j) sum[j] += own[j];
+    clamped.take_onto(sum);
   }
 
   void scores(const Eigen::Ref<const Eigen::VectorXd>& point, const Eigen::MatrixXd& directions,

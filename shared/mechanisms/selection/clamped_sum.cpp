@@ -99,9 +99,14 @@ void ClampedSum::add_linear(std::span<const double> factors, const Eigen::Matrix
 }
 
 void ClampedSum::take(std::span<std::int64_t> out) {
-  UNDERTONE_CHECK(out.size() == sum_.size());
+  std::fill(out.begin(), out.end(), 0);
+  take_onto(out);
+}
+
+void ClampedSum::take_onto(std::span<std::int64_t> sum) {
+  UNDERTONE_CHECK(sum.size() == sum_.size());
   flush();
-  std::copy(sum_.begin(), sum_.end(), out.begin());
+  for (std::size_t j = 0; j < sum.size(); ++j) sum[j] += sum_[j];
   std::fill(sum_.begin(), sum_.end(), 0);
   records_ = 0;
 }

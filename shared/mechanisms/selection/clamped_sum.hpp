@@ -78,6 +78,8 @@ class ClampedSum {
 
   /// The sum so far, which then begins again at zero. @param out [d], in lattice units
   void take(std::span<std::int64_t> out);
+  /// The same, added to what is there. @param sum [d], in lattice units
+  void take_onto(std::span<std::int64_t> sum);
 
  private:
   void flush();
