@@ -17,24 +17,25 @@ constexpr std::size_t kTogether = 16;  // records, so that none waits for the on
 constexpr Eigen::Index kDimensionMax = Eigen::Index{1} << 30;
 constexpr Eigen::Index kLanes = 8;
 using Numbers = std::array<double, kTogether>;
-using Blocks = std::array<double*, kTogether>;
 
-/// For a few records x_i, the columns at `positions`: adds trunc(scale_i x_i) to its block; squares_i = the computed
-/// sum of their squares, in whatever order. Where scale_i is 0, x_i is not read.
-/// @pre |scale_i x_ij| < 2^52
-using Quantise = void (*)(const Eigen::MatrixXd& features, std::span<const std::int64_t> positions,
-                          const Numbers& scales, const Blocks& blocks, Numbers& squares);
+/// One record of a few.
+struct Scaled {
+  double scale = 0.0;
+  const double* x = nullptr;  // [size], of numbers with |scale x_j| < 2^52
+  double* block = nullptr;    // [size]
+};
+using ScaledRecords = std::array<Scaled, kTogether>;
 
-void quantise_portable(const Eigen::MatrixXd& features, std::span<const std::int64_t> positions, const Numbers& scales,
-                       const Blocks& blocks, Numbers& squares) {
-  for (std::size_t i = 0; i < positions.size(); ++i) {
-    squares[i] = 0.0;
-    if (scales[i] == 0.0) continue;
-    const double* x = features.col(positions[i]).data();
-    double* const block = blocks[i];
+/// Adds trunc(scale_i x_i) to its block; squares_i = the computed sum of their squares, in whatever order. The work is
+/// the same for all numbers.
+using Quantise = void (*)(std::span<const Scaled> records, Eigen::Index size, Numbers& squares);
+
+void quantise_portable(std::span<const Scaled> records, Eigen::Index size, Numbers& squares) {
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const auto& [scale, x, block] = records[i];
     double sum = 0.0;
-    for (Eigen::Index j = 0; j < features.rows(); ++j) {
-      const auto number = static_cast<double>(static_cast<std::int64_t>(scales[i] * x[j]));
+    for (Eigen::Index j = 0; j < size; ++j) {
+      const auto number = static_cast<double>(static_cast<std::int64_t>(scale * x[j]));
       block[j] += number;
       sum += number * number;
     }
@@ -43,18 +44,14 @@ void quantise_portable(const Eigen::MatrixXd& features, std::span<const std::int
 }
 
 #if defined(__x86_64__)
-__attribute__((target("avx2"))) void quantise_avx2(const Eigen::MatrixXd& features,
-                                                   std::span<const std::int64_t> positions, const Numbers& scales,
-                                                   const Blocks& blocks, Numbers& squares) {
+__attribute__((target("avx2"))) void quantise_avx2(std::span<const Scaled> records, Eigen::Index size,
+                                                   Numbers& squares) {
   constexpr int kTowardsZero = _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC;
-  const Eigen::Index size = features.rows();
   const Eigen::Index whole = size - size % kLanes;
-  for (std::size_t i = 0; i < positions.size(); ++i) {
-    squares[i] = 0.0;
-    if (scales[i] == 0.0) continue;
-    const double* x = features.data() + positions[i] * size;
-    double* const block = blocks[i];
-    const __m256d scale = _mm256_set1_pd(scales[i]);
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const double* const x = records[i].x;
+    double* const block = records[i].block;
+    const __m256d scale = _mm256_set1_pd(records[i].scale);
     __m256d even = _mm256_setzero_pd();
     __m256d odd = _mm256_setzero_pd();
     for (Eigen::Index j = 0; j < whole; j += kLanes) {
@@ -68,7 +65,7 @@ __attribute__((target("avx2"))) void quantise_avx2(const Eigen::MatrixXd& featur
     const __m256d both = _mm256_add_pd(even, odd);
     double sum = (both[0] + both[1]) + (both[2] + both[3]);
     for (Eigen::Index j = whole; j < size; ++j) {
-      const __m128d number = _mm_set_sd(scales[i] * x[j]);
+      const __m128d number = _mm_set_sd(records[i].scale * x[j]);
       const double whole_number = _mm_cvtsd_f64(_mm_round_sd(number, number, kTowardsZero));
       block[j] += whole_number;
       sum += whole_number * whole_number;
@@ -88,7 +85,11 @@ Quantise quantise_by([[maybe_unused]] VectorUnits units) {
 }  // namespace
 
 ClippedSum::ClippedSum(const Lattice& lattice, Eigen::Index dimension, VectorUnits units)
-    : vector_units_(units), vector_(dimension), block_(dimension), sum_(static_cast<std::size_t>(dimension), 0) {
+    : vector_units_(units),
+      vector_(dimension),
+      zeros_(Eigen::VectorXd::Zero(dimension)),
+      block_(dimension),
+      sum_(static_cast<std::size_t>(dimension), 0) {
   UNDERTONE_CHECK(dimension < kDimensionMax);
   restart(lattice);
 }
@@ -147,24 +148,25 @@ void ClippedSum::add_together(std::size_t counted, std::span<const double> facto
   const Eigen::Index size = features.rows();
   const bool constant = size + 1 == vector_.size();
   Numbers squares{};
-  Numbers scales{};
-  Blocks blocks{};
+  ScaledRecords records{};
   std::array<bool, kTogether> in_range{};
   for (std::size_t i = 0; i < factors.size(); ++i) {
-    blocks[i] = i < counted ? block_.data() : spare_block_.data();
+    // Zeros stand in for what is not looked at: its numbers may be anything.
+    records[i] = {0.0, zeros_.data(), i < counted ? block_.data() : spare_block_.data()};
     const double square = norms_squared[i];
     const double wanted = std::abs(factors[i]) * per_unit_;
     // An x whose squares leave the range of a double goes the slow way, which scales it first.
     in_range[i] = wanted < 0x1p400 && square > 0x1p-400 && square < 0x1p400;
-    if (!in_range[i]) continue;
+    if (!in_range[i] || wanted == 0.0) continue;
     const bool fits = wanted * wanted * square <= clip_asked_ * clip_asked_;
-    scales[i] = std::copysign(fits ? wanted : clip_asked_ / std::sqrt(square), factors[i]);
+    records[i].scale = std::copysign(fits ? wanted : clip_asked_ / std::sqrt(square), factors[i]);
+    records[i].x = features.col(positions[i]).data();
   }
-  quantise_by(vector_units_)(features, positions, scales, blocks, squares);
+  quantise_by(vector_units_)(std::span(records).first(factors.size()), size, squares);
   records_ += static_cast<std::int64_t>(factors.size());
   for (std::size_t i = 0; i < factors.size(); ++i) {
-    const double last = constant ? std::trunc(scales[i]) : 0.0;
-    if (constant) blocks[i][size] += last;
+    const double last = constant ? std::trunc(records[i].scale) : 0.0;
+    if (constant) records[i].block[size] += last;
     UNDERTONE_CHECK(squares[i] + last * last <= square_max_);
     if (!in_range[i]) add_slowly(factors[i], features.col(positions[i]), i < counted ? sum_ : spare_sum_);
   }

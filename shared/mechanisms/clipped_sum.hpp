@@ -27,7 +27,8 @@ class ClippedSum {
   /// @param positions [count] of the columns x_i
   void add(std::span<const double> factors, std::span<const double> norms_squared, const Eigen::MatrixXd& features,
            std::span<const std::int64_t> positions);
-  /// The same work for all of them, of which only the first `counted` are added: neither time nor memory depends on it.
+  /// The same work for all of them, of which only the first `counted` are added: neither time nor memory depends on it,
+  /// nor on which of the numbers a_i are 0.
   void add_first(std::size_t counted, std::span<const double> factors, std::span<const double> norms_squared,
                  const Eigen::MatrixXd& features, std::span<const std::int64_t> positions);
   /// The sum so far, which then begins again at zero. @param out [dimension], in lattice units
@@ -50,7 +51,8 @@ class ClippedSum {
   std::int64_t records_max_ = 0;  // whose sums stay exact in a double
   std::int64_t records_ = 0;      // since the last flush
   Eigen::VectorXd vector_;        // of a record that goes the slow way
-  Eigen::VectorXd block_;         // exact integers below 2^53
+  Eigen::VectorXd zeros_;
+  Eigen::VectorXd block_;  // exact integers below 2^53
   std::vector<std::int64_t> sum_;
   Eigen::VectorXd spare_block_;  // of what is not counted; empty without `add_first`
   std::vector<std::int64_t> spare_sum_;

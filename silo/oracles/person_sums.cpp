@@ -209,6 +209,8 @@ class PersonSums final : public RecordSums {
       mean += weight * Eigen::Map<const Eigen::VectorXd>(row, mean.size());
       constant += weight;
     }
+    // Of her who adds nothing: zeros would be added up in another way, which takes longer.
+    if (largest == 0.0) mean.setOnes();
     means_.col(at).head(model_.features()) = mean;
     if (model_.intercept()) means_(model_.features(), at) = constant;
     return largest;
@@ -224,7 +226,8 @@ class PersonSums final : public RecordSums {
 };
 
 /// Sums over persons of a capped sum each, for linear models: each of her records is clipped by itself, to integers of
-/// norm at most floor(Lambda / s), so that s of them are within Lambda. Places without a record of hers add zero.
+/// norm at most floor(Lambda / s), so that s of them are within Lambda. Work is that of s records, however many are
+/// hers.
 class CappedPersonSums final : public RecordSums {
  public:
   explicit CappedPersonSums(const models::LinearModel& model) : model_(model) {}
@@ -279,9 +282,11 @@ class CappedPersonSums final : public RecordSums {
       if (term.carried != 0.0) model_.derivatives(term.from, drawn.block, rows, first(there), first(squares));
       for (std::size_t i = 0; i < each; ++i) {
         const double factor = factors[i] - (term.carried != 0.0 ? term.carried * there[i] : 0.0);
-        factors[i] = i < counted ? factor / static_cast<double>(each) : 0.0;
+        factors[i] = factor / static_cast<double>(each);
       }
-      sum_->add_first(person < counted_persons ? each : 0, first(factors), first(squares), drawn.block.features, rows);
+      // What is not hers is added up like hers, and then dropped.
+      sum_->add_first(person < counted_persons ? counted : 0, first(factors), first(squares), drawn.block.features,
+                      rows);
     }
     sum_->take(sum);
   }
