@@ -19,6 +19,10 @@ std::string SiloAgent::unable() const {
   return "";
 }
 
+void SiloAgent::make_whole() {
+  for (const auto& machine : machines_) (void)machine->ledger().make_whole();
+}
+
 SiloMachine* SiloAgent::machine_of(const RunId& run) const {
   for (const auto& machine : machines_) {
     if (machine->ledger().account(run) != nullptr) return machine.get();

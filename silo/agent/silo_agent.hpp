@@ -21,6 +21,8 @@ class SiloAgent {
   [[nodiscard]] bool answers_quickly(const wire::Message& message) const;
   /// In words: why some data set is not answered about, whatever is asked; empty where there is none.
   [[nodiscard]] std::string unable() const;
+  /// Writes what could not be written before, if it can be now: nobody may ask for a long time.
+  void make_whole();
   /// The machine whose ledger knows the run, else null.
   [[nodiscard]] SiloMachine* machine_of(const RunId& run) const;
   [[nodiscard]] const std::vector<std::unique_ptr<SiloMachine>>& machines() const noexcept { return machines_; }

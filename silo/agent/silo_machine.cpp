@@ -332,11 +332,16 @@ Status SiloMachine::note_end(const wire::JobEnded& ended) {
   return setup_.desk.past().note(past);
 }
 
+bool SiloMachine::has_to_end(const RunId& run) const {
+  const RunAccount* account = setup_.ledger.account(run);
+  // One that is kept has ended in the ledger, perhaps, whose head could not be written then.
+  return account != nullptr && (!account->ended || accepted_.contains(run));
+}
+
 Result<bool> SiloMachine::withdrawn(const RunId& run, std::vector<Action>& out) {
   UNDERTONE_TRY(const std::optional<Decision> decision, setup_.desk.decision(run));
   if (decision != Decision::Withdrawn && decision != Decision::Refused) return false;
-  const RunAccount* account = setup_.ledger.account(run);
-  if (account != nullptr && !account->ended) {
+  if (has_to_end(run)) {
     UNDERTONE_TRY(setup_.ledger.end(run));
     forget(run);
     out.emplace_back(Tell{true, fmt::format("run_withdrawn run={}", run.hex())});
@@ -384,6 +389,7 @@ std::vector<Action> SiloMachine::on(const wire::JobOffer& offer, const std::vect
   if (known && kept != accepted_.end() && !setup_.ledger.account(offer.run)->ended) {
     // Offered again: its plan is not made again, but the policy may have become stricter since.
     if (Status allowed = would_accept(kept->second.job); !allowed) return refuse(allowed.error());
+    if (Status whole = setup_.ledger.make_whole(); !whole) return refuse(whole.error());
     not_refused();
     actions.push_back(send(wire::JobAnswer{offer.run, std::nullopt, {}}));
     actions.push_back(receipt());
@@ -655,8 +661,14 @@ std::vector<Action> SiloMachine::on(const wire::QueryMessage& message) {
 
 std::vector<Action> SiloMachine::on(const wire::JobEnded& ended) {
   const RunAccount* account = setup_.ledger.account(ended.run);
-  const bool news = account != nullptr && !account->ended;
-  if (Status done = setup_.ledger.end(ended.run); !done) return {Halt{done.error()}};
+  const bool news = has_to_end(ended.run);
+  if (Status done = setup_.ledger.end(ended.run); !done) {
+    const ErrorCode code = done.error().code;
+    if (code == ErrorCode::LedgerCorrupt || code == ErrorCode::LedgerRolledBack) return {Halt{done.error()}};
+    // A full disk, say. The coordinator tells of the end again, since it does not hear that it was seen.
+    return {
+        Tell{true, fmt::format("end_not_noted run={} reason={}", ended.run.hex(), quoted_text(done.error().message))}};
+  }
   forget(ended.run);
   if (account == nullptr) {
     constexpr std::size_t kOverMax = 64;  // as many as a ledger keeps open

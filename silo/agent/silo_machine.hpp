@@ -149,6 +149,8 @@ class SiloMachine {
   [[nodiscard]] std::vector<DatasetObjections> against(const Result<jobs::ReadJob>& job, const Error& error) const;
   /// An offer of a run that ended before it was accepted becomes a past one.
   [[nodiscard]] Status note_end(const wire::JobEnded& ended);
+  /// Whether the run's end is still to be noted in the ledger, or to be told here.
+  [[nodiscard]] bool has_to_end(const RunId& run) const;
   /// Whether the owner took the silo out of the run; its ledger's account is then closed.
   [[nodiscard]] Result<bool> withdrawn(const RunId& run, std::vector<Action>& out);
   [[nodiscard]] Send receipt() { return send(wire::ReceiptMessage{setup_.ledger.head()}); }

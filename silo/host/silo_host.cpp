@@ -122,6 +122,10 @@ asio::awaitable<void> SiloHost::keep_credentials() {
     watch.look(*credentials_);
     coordinator_->look_at_peer();
     for (const auto& [name, link] : shufflers_) link->look_at_peer();
+    if (!gate_.closed()) {
+      agent_->make_whole();
+      unable_ = agent_->unable();
+    }
     housekeeping_.expires_after(net::kCredentialsLook);
     (void)co_await housekeeping_.async_wait(kAwait);
   }

@@ -80,7 +80,7 @@ class SiloHost {
   std::optional<Error> halted_;
   bool stopped_ = false;
   std::optional<std::int64_t> busy_since_;  // seconds since 1970, while the gate is closed
-  std::string unable_;                      // @see SiloAgent::unable, after the last message
+  std::string unable_;                      // @see SiloAgent::unable, when the agent was last free
   net::StatusSocket status_;
 };
 

@@ -397,6 +397,7 @@ Status Ledger::could_reserve(const planning::Plan& plan) const {
 
 Status Ledger::reserve(const RunId& run, const planning::Plan& plan, const std::string& job) {
   UNDERTONE_CHECK(sha256(job) == run.job);
+  UNDERTONE_TRY(make_whole());  // what was reserved before is told only once the head says so
   if (const RunAccount* known = account(run)) {
     if (known->ended) return Error{ErrorCode::UnplannedQuery, "this run has ended: nothing more is answered in it"};
     return check_reserved(run, plan);
@@ -529,6 +530,7 @@ Status Ledger::commit(SpendToken&& token, const std::string& reply, crypto::Nois
 }
 
 Status Ledger::end(const RunId& run) {
+  UNDERTONE_TRY(make_whole());
   const RunAccount* known = account(run);
   if (known == nullptr || known->ended) return {};
   if (known->releases != 0) return append(Json{{"kind", "ended"}, {"run", run.hex()}}, nullptr);

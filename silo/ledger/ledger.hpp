@@ -183,6 +183,9 @@ class Ledger {
 
   /// Whether nothing is handed out since its store or its head could not be written.
   [[nodiscard]] bool failing() const noexcept { return broken_; }
+  /// Whether something may be handed out. A head that could not be written before, on a full disk, say, is written
+  /// first.
+  [[nodiscard]] Status make_whole();
 
   /// The hash of the first entry, by which the ledger is known elsewhere.
   [[nodiscard]] const Digest& id() const noexcept { return head_.ledger; }
@@ -202,9 +205,9 @@ class Ledger {
   [[nodiscard]] Status apply_to_run(std::uint64_t sequence, const nlohmann::json& body);
   [[nodiscard]] Status charge(std::uint64_t sequence, releases::EpsilonAmount epsilon, releases::DeltaAmount delta);
   [[nodiscard]] Status check_affordable(const planning::Plan& plan) const;
-  /// Whether the records that are declared public are those of the opening entry.
   /// Whether the data set is of the unit that the ledger was opened for.
   [[nodiscard]] Status check_unit(const DatasetIdentity& dataset) const;
+  /// Whether the records that are declared public are those of the opening entry.
   [[nodiscard]] Status check_public_records(const DatasetIdentity& dataset) const;
   [[nodiscard]] Status check_name(const std::string& dataset) const;
   /// Whether exact answers about the block are expected at all: of a holdout that the owner declared
@@ -217,9 +220,6 @@ class Ledger {
   [[nodiscard]] Status check_spend(const RunId& run, RoundIndex round, releases::Block block,
                                    const releases::Cost& cost) const;
   [[nodiscard]] Status append(nlohmann::json body, const std::function<Status()>& with_it);
-  /// Whether something may be handed out. A head that could not be written before, on a full disk, say, is written
-  /// first.
-  [[nodiscard]] Status make_whole();
   [[nodiscard]] Result<std::optional<Digest>> hash_at(std::uint64_t sequence);
 
   store::Database* database_;

@@ -60,10 +60,16 @@ class Agent {
   }
 
   struct Heard {
+    template <class Sent>
+    [[nodiscard]] bool has() const {
+      return std::any_of(messages.begin(), messages.end(),
+                         [](const wire::Message& sent) { return std::holds_alternative<Sent>(sent); });
+    }
     std::vector<wire::Message> messages;
     std::vector<std::string> replies;  // the exact bytes
     std::vector<std::string> told;
     bool halted = false;
+    int ended = 0;  // runs
   };
   Heard say(const wire::Message& message) {
     Heard heard;
@@ -78,6 +84,8 @@ class Agent {
         heard.told.push_back(tell->event);
       } else if (std::holds_alternative<Halt>(action)) {
         heard.halted = true;
+      } else if (std::holds_alternative<RunEnded>(action)) {
+        ++heard.ended;
       }
     }
     return heard;
@@ -101,6 +109,7 @@ class Agent {
   void set_policy(Policy policy) { policy_ = std::move(policy); }  // from the next boot on
   Desk& desk() { return *desk_; }
   Ledger& ledger() { return *ledger_; }
+  tests::MemoryHead& head() { return head_; }
   SiloMachine& machine() { return *machine_; }
 
   std::string job;
@@ -402,6 +411,60 @@ TEST(SiloMachineTest, AfterACrashEveryRecordIsInTheBinThatItDrew) {
     EXPECT_EQ(crashing.say(crashing.gradient(round)).replies, expected.replies) << round;
   }
   EXPECT_EQ(crashing.refusal_of(crashing.gradient(3, 0.7)), wire::Refusal::Unplanned);  // no bin is read twice
+}
+
+/// A full disk under the head. What was committed is not told, nor that anything was accepted or ended, before the head
+/// says so, too; and the agent goes on by itself.
+TEST(SiloMachineTest, NothingIsAcceptedOrEndedAheadOfTheHead) {
+  Agent agent{{}};
+  agent.head().fails = true;
+  for (int again = 0; again < 2; ++again) {
+    const Agent::Heard offered = agent.say(wire::JobOffer{agent.run, agent.job});
+    EXPECT_NE(std::get<wire::JobAnswer>(offered.messages.at(0)).refusal, std::nullopt) << again;
+    EXPECT_FALSE(offered.has<wire::ReceiptMessage>());
+  }
+  agent.head().fails = false;
+  ASSERT_EQ(agent.offer(), std::nullopt);
+  ASSERT_EQ(agent.say(agent.gradient(0)).replies.size(), 1U);
+  agent.head().fails = true;
+  EXPECT_TRUE(agent.say(agent.gradient(1)).replies.empty());
+  const Agent::Heard offered = agent.say(wire::JobOffer{agent.run, agent.job});
+  EXPECT_NE(std::get<wire::JobAnswer>(offered.messages.at(0)).refusal, std::nullopt);
+  EXPECT_FALSE(offered.has<wire::ReceiptMessage>());
+  for (int again = 0; again < 2; ++again) {
+    const Agent::Heard heard = agent.say(wire::JobEnded{agent.run, true});
+    EXPECT_FALSE(heard.halted);
+    EXPECT_TRUE(heard.messages.empty());
+    EXPECT_EQ(heard.ended, 0);
+    EXPECT_EQ(heard.told.size(), 1U);
+  }
+  agent.head().fails = false;
+  const Agent::Heard heard = agent.say(wire::JobEnded{agent.run, true});
+  EXPECT_TRUE(heard.has<wire::JobEndedSeen>() && heard.has<wire::ReceiptMessage>());
+  EXPECT_EQ(heard.ended, 1);
+  EXPECT_EQ(agent.ledger().account(agent.run)->releases, 2U);
+  EXPECT_EQ(agent.say(wire::JobEnded{agent.run, true}).ended, 0);
+}
+
+/// The same where only the entry of the end itself meets the full disk: its statement is written all the same.
+TEST(SiloMachineTest, AnEndWhoseHeadFailedIsToldOnceTheHeadIsWritten) {
+  for (const bool withdrawn : {false, true}) {
+    Agent agent{{}};
+    ASSERT_EQ(agent.offer(), std::nullopt);
+    ASSERT_EQ(agent.say(agent.gradient(0)).replies.size(), 1U);
+    if (withdrawn) {
+      ASSERT_TRUE(agent.desk().decide(agent.run, Decision::Withdrawn).value());
+    }
+    const auto end = [&] {
+      return withdrawn ? agent.say(agent.gradient(1)) : agent.say(wire::JobEnded{agent.run, true});
+    };
+    agent.head().fails = true;
+    EXPECT_EQ(end().ended, 0);
+    EXPECT_TRUE(agent.ledger().account(agent.run)->ended);
+    agent.head().fails = false;
+    EXPECT_EQ(end().ended, 1);
+    EXPECT_EQ(end().ended, 0);
+  }
 }
 
 TEST(SiloMachineTest, AGenuineReceiptOfALaterHeadHaltsAForgedOneDoesNot) {
