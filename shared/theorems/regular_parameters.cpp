@@ -128,7 +128,11 @@ Result<NoisyMirrorPlan> planned_mirror_plan(const TheoremConditions& conditions,
                                       }));
   NoisyMirrorPlan out;
   out.batch = conditions.facts().records;
-  out.rounds = std::clamp(std::floor(longest * longest / once), 1.0, algorithms::number(releases::kRoundsMax));
+  // Constants that leave a double make it not a number, which is refused.
+  UNDERTONE_TRY(const std::uint64_t rounds,
+                conditions.whole_rounds(
+                    std::min(std::floor(longest * longest / once), algorithms::number(releases::kRoundsMax))));
+  out.rounds = algorithms::number(rounds);
   out.noise_squared = out.rounds * once;
   const double noise = std::sqrt(out.noise_squared);
   const double moment = setup.map.norm_exponent() == 2.0 ? std::hypot(longest, noise) : longest + noise;
