@@ -468,17 +468,19 @@ TEST(ClippedSumTest, AgreesWithTheReferenceToOneUnitOverManyRecords) {
     const auto dimension = static_cast<Eigen::Index>(1 + random.below(40));
     // So heavy a clip that block sums are flushed after every few records.
     const mechanisms::Lattice lattice{std::int64_t{1} << (20 + seed % 30), std::ldexp(1.0, -30)};
-    constexpr int kRecords = 40;
+    constexpr std::size_t kRecords = 40;
     mechanisms::ClippedSum sum(lattice, dimension);
     std::vector<std::int64_t> reference(static_cast<std::size_t>(dimension), 0);
-    Eigen::MatrixXd records(dimension, kRecords);
+    Eigen::MatrixXd records(dimension, static_cast<Eigen::Index>(kRecords));
     std::vector<double> factors(kRecords);
     std::vector<std::int64_t> positions(kRecords);
-    for (int i = 0; i < kRecords; ++i) {
-      for (double& value : records.col(i)) value = 2.0 * random.unit() - 1.0;
+    for (std::size_t i = 0; i < kRecords; ++i) {
+      const auto column = static_cast<Eigen::Index>(i);
+      for (double& value : records.col(column)) value = 2.0 * random.unit() - 1.0;
       const double odd[] = {0.0, std::nan(""), HUGE_VAL, -HUGE_VAL, 1e200, 1e-200};  // in the midst of the others
       if (random.below(8) == 0)
-        records(static_cast<Eigen::Index>(random.below(records.rows())), i) = odd[random.below(6)];
+        records(static_cast<Eigen::Index>(random.below(static_cast<std::uint64_t>(dimension))), column) =
+            odd[random.below(6)];
       factors[i] = random.below(8) == 0 ? odd[random.below(6)] : 4.0 * random.unit() - 2.0;
       positions[i] = static_cast<std::int64_t>(random.below(i + 1));  // one twice, and in any order
     }
@@ -488,7 +490,7 @@ TEST(ClippedSumTest, AgreesWithTheReferenceToOneUnitOverManyRecords) {
       sum.add(std::span(factors).subspan(from, count), norms_squared(records, now, false), records, now);
       from += count;
     }
-    for (int i = 0; i < kRecords; ++i) {
+    for (std::size_t i = 0; i < kRecords; ++i) {
       Eigen::VectorXd vector = factors[i] * records.col(positions[i]);
       mechanisms::add_clipped(vector, lattice, reference);
     }
@@ -513,14 +515,17 @@ TEST(ClippedSumTest, ABatchIsTheSumOfItsRecordsToTheUnitOnEveryProcessor) {
     const Eigen::Index dimension = constant ? size + 1 : size;
     const std::int64_t clip = seed % 3 == 0 ? (std::int64_t{1} << 50U) - 1 : std::int64_t{1} << random.below(50);
     const mechanisms::Lattice lattice{clip, std::ldexp(1.0, -50)};
-    constexpr int kRecords = 60;
-    Eigen::MatrixXd records(size, kRecords);
+    constexpr std::size_t kRecords = 60;
+    Eigen::MatrixXd records(size, static_cast<Eigen::Index>(kRecords));
     std::vector<double> factors(kRecords);
     std::vector<std::int64_t> positions(kRecords);
-    for (int i = 0; i < kRecords; ++i) {
-      for (double& value : records.col(i)) value = random.unit();  // of one sign, so that they add up
+    for (std::size_t i = 0; i < kRecords; ++i) {
+      const auto column = static_cast<Eigen::Index>(i);
+      for (double& value : records.col(column)) value = random.unit();  // of one sign, so that they add up
       const double odd[] = {0.0, -0.0, std::nan(""), HUGE_VAL, -HUGE_VAL, 1e200, 1e-200, 5e-324};
-      if (random.below(8) == 0) records(static_cast<Eigen::Index>(random.below(size)), i) = odd[random.below(8)];
+      if (random.below(8) == 0)
+        records(static_cast<Eigen::Index>(random.below(static_cast<std::uint64_t>(size))), column) =
+            odd[random.below(8)];
       factors[i] = random.below(8) == 0 ? odd[random.below(8)] : 4.0 * random.unit();
       positions[i] = static_cast<std::int64_t>(random.below(i + 1));
     }

@@ -784,7 +784,7 @@ TEST_F(ApiTest, ASiloThatNeverWasHereIsNamedAndOneThatWasIsNot) {
 
 TEST_F(ApiTest, AnAnswerNamesAHundredSilosThatNeverWereHereAtMost) {
   nlohmann::json many = nlohmann::json::parse(job(1));
-  many["cohort"] = {many["cohort"][0]};
+  many["cohort"] = nlohmann::json::array({many["cohort"][0]});
   many["cohort"][0]["silo"] = "clinic-{001}";
   many["cohort"][0]["count"] = 101;
   EXPECT_EQ(json("POST", "/api/v1/jobs", many.dump())["never_seen"].size(), 100U);

@@ -40,14 +40,14 @@ TEST(SlopeTest, PolynomialsAreAsNearAsTheSpecMeasured) {
   EXPECT_NEAR(bernstein_slope(MarginLoss::Hinge, 0.25, 16).error, 0.098, 6e-4);
   EXPECT_NEAR(chebyshev_slope(MarginLoss::Hinge, 0.25, 8).error, 0.019, 3e-3);
   EXPECT_NEAR(chebyshev_slope(MarginLoss::Hinge, 0.25, 16).error, 0.0016, 3e-4);
-  for (const std::size_t degree : {4, 8, 16, 32})  // N8
+  for (const std::size_t degree : {4U, 8U, 16U, 32U})  // N8
     EXPECT_LE(bernstein_slope(MarginLoss::Hinge, 0.25, degree).error,
               0.2147 / (static_cast<double>(degree) * 0.0625) + 1e-4);
 }
 
 TEST(SlopeTest, TheErrorHoldsEverywhere) {
   for (const MarginLoss loss : {MarginLoss::Hinge, MarginLoss::Logistic}) {
-    for (const std::size_t degree : {1, 2, 3, 5}) {
+    for (const std::size_t degree : {1U, 2U, 3U, 5U}) {
       const SlopePolynomial slope = chebyshev_slope(loss, 0.25, degree);
       double worst = 0.0;
       for (int i = 0; i <= 3001; ++i) {
