@@ -1,5 +1,6 @@
 #include "shared/jobs/stated_statistics.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <string_view>
@@ -227,10 +228,12 @@ Result<StatedQuestion> state(const Asking& asking, const algorithms::QuantilesAs
       estimate.stated = refused(quantile.error(), {edges.front(), edges.back()});
       continue;
     }
-    estimate.stated.value = edges[quantile->edge];
+    const double from = edges[quantile->edge - 1];
     estimate.stated.noise = interval(quantile->noise);
+    estimate.stated.value = std::clamp(from + quantile->within * (edges[quantile->edge] - from),
+                                       edges[quantile->noise.low], edges[quantile->noise.high]);
     if (quantile->population) estimate.stated.population = interval(*quantile->population);
-    estimate.stated.note = "to the edges of cells";
+    estimate.stated.note = "interpolated in its cell, the interval to the edges of cells";
   }
   return out;
 }

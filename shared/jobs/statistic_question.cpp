@@ -115,8 +115,8 @@ Written read_question(config::Section& section) {
        {"linear_model", KindAsked::LinearModel}},
       "count: records with a value, or with each of a column's values; mean, sum, variance (with the mean and the "
       "standard deviation): of a column of numbers, where the value used for a missing one counts; missing: records "
-      "whose number was missing, of a column with an indicator; histogram: records in each of its cells; quantiles: to "
-      "the edges of cells; table: records with each combination of values; covariance: means, covariances and "
+      "whose number was missing, of a column with an indicator; histogram: records in each of its cells; quantiles: "
+      "interpolated in cells; table: records with each combination of values; covariance: means, covariances and "
       "correlations; regression: coefficients of least squares; and what undertone query asks later, as often as "
       "anybody "
       "likes: marginals, the share of the records with all or any of some values; kernels, how many records are near "

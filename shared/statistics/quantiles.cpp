@@ -160,8 +160,18 @@ Result<StatedQuantile> state_quantile(const PrefixCounts& prefixes, std::int64_t
   const auto edges = static_cast<std::size_t>(inner);
   StatedQuantile out;
   out.edge = edges + 1;
-  for (std::size_t j = 0; j < edges && out.edge > edges; ++j)  // the running maximum reaches it where a prefix does
-    if (prefixes.counts[static_cast<Eigen::Index>(j)] >= rank) out.edge = j + 1;
+  double below = 0.0;                        // the running maximum before that edge
+  double at = static_cast<double>(records);  // and at it
+  for (std::size_t j = 0; j < edges && out.edge > edges; ++j) {
+    const double count = prefixes.counts[static_cast<Eigen::Index>(j)];
+    if (count >= rank) {
+      out.edge = j + 1;
+      at = count;
+    } else {
+      below = std::max(below, count);
+    }
+  }
+  out.within = std::clamp((rank - below) / (at - below), 0.0, 1.0);  // below < rank <= at
   // Of the record that is the sample's quantile, and of the last one before it.
   const double first = counted == Counted::Records ? std::ceil(rank - 1e-9 * std::max(1.0, rank)) : rank;
   const double before = counted == Counted::Records ? first - 1.0 : rank;

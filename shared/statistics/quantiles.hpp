@@ -51,14 +51,16 @@ enum class Counted : std::uint8_t {
   Shares    // of persons' records: a person is below an edge with a part of hers
 };
 struct StatedQuantile {
-  std::size_t edge = 0;  // the first whose running maximum of prefixes reaches p n; no interpolation inside a cell
-  EdgeInterval noise;    // for the quantile of these records
+  std::size_t edge = 0;  // the first whose running maximum of prefixes reaches p n
+  /// Where in the cell before that edge p n lies, in [0, 1], if the cell's records are spread evenly in it.
+  double within = 1.0;
+  EdgeInterval noise;  // for the quantile of these records
   std::optional<EdgeInterval> population;
 };
 /// Of shares the sample's quantile is the first edge that p n of them in all are below or at; for the population their
 /// sum is taken as normal with the variance p (1 - p) n, which is the most that it can have.
 /// @param probability p in (0, 1) @param records n >= 1
-/// Source: spec statistics 6; person-unit 6.4.
+/// Source: spec statistics 6 (which takes the edge itself for the point); person-unit 6.4.
 [[nodiscard]] Result<StatedQuantile> state_quantile(const PrefixCounts& prefixes, std::int64_t records,
                                                     double probability, Confidence confidence, bool sampling,
                                                     Counted counted = Counted::Records);

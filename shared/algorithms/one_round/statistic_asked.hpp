@@ -38,7 +38,7 @@ struct HistogramAsked {
   std::vector<double> edges;    // in the unit of the column: its lower bound, .., its upper bound
   std::vector<double> encoded;  // the same as records are encoded
 };
-/// The numbers below which shares of the records lie, to the edges of cells.
+/// The numbers below which shares of the records lie, read off counts of cells.
 struct QuantilesAsked {
   HistogramAsked cells;
   std::vector<double> probabilities;  // each in (0, 1)

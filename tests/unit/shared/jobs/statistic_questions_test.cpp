@@ -302,15 +302,15 @@ TEST(StatedQuestionsTest, ASumIsTheMeanTimesTheRecords) {
   EXPECT_NEAR(*stated.estimates[0].stated.value, 775'000.0, 1e-3);
 }
 
-TEST(StatedQuestionsTest, QuantilesAreEdges) {
+TEST(StatedQuestionsTest, QuantilesAreInterpolatedInTheirCells) {
   // 1000 and 500 records: six cells of ten years.
   const StatedQuestion stated =
       Noiseless({{"kind", "quantiles"}, {"column", "age"}, {"bins", 6}, {"probabilities", {0.5}}},
                 {{100, 200, 300, 200, 100, 100}, {100, 100, 100, 100, 50, 50}})
           .state();
-  // Prefixes 200, 500, 900 of 1500: half is reached at the third inner edge, 50.
+  // Prefixes 200, 500, 900 of 1500: half of them is reached before the third inner edge, 50, by 250 of a cell's 400.
   EXPECT_EQ(stated.estimates[0].name, "quantile 0.5");
-  EXPECT_DOUBLE_EQ(*stated.estimates[0].stated.value, 50.0);
+  EXPECT_DOUBLE_EQ(*stated.estimates[0].stated.value, 46.25);
   EXPECT_GE(stated.estimates[0].stated.noise.high, 50.0);
   EXPECT_LE(stated.estimates[0].stated.noise.low, 50.0);
 }

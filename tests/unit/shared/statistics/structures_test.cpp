@@ -94,11 +94,17 @@ TEST(QuantileTest, ThePointIsWhereTheRunningMaximumReachesTheRank) {
   const PrefixCounts prefixes{counts, Eigen::VectorXd::Constant(4, 1.0)};
   const StatedQuantile median = state_quantile(prefixes, 100, 0.5, kOfStructures95, false).value();
   EXPECT_EQ(median.edge, 2U);
+  EXPECT_DOUBLE_EQ(median.within, 40.0 / 42.0);
   // Rank 50: e_1 and no other is below 50 - 1.96; e_4 alone is above 49 + 1.96 from behind (48 is not).
   EXPECT_EQ(median.noise.low, 1U);
   EXPECT_EQ(median.noise.high, 4U);
   EXPECT_FALSE(median.population);
-  EXPECT_EQ(state_quantile(prefixes, 100, 0.95, kOfStructures95, false)->edge, 5U);  // no inner edge reaches it
+  const StatedQuantile high = state_quantile(prefixes, 100, 0.95, kOfStructures95, false).value();
+  EXPECT_EQ(high.edge, 5U);  // no inner edge reaches it
+  EXPECT_DOUBLE_EQ(high.within, 0.5);
+  EXPECT_DOUBLE_EQ(state_quantile(prefixes, 100, 0.05, kOfStructures95, false)->within, 0.5);  // before the first
+  const PrefixCounts negative{Eigen::Vector2d(-3.0, 60.0), Eigen::Vector2d::Ones()};
+  EXPECT_DOUBLE_EQ(state_quantile(negative, 100, 0.3, kOfStructures95, false)->within, 0.5);
 }
 
 TEST(QuantileTest, RefusesWhatIsNoQuantile) {
