@@ -17,6 +17,12 @@ add_library(undertone_libcsv INTERFACE)
 target_link_libraries(undertone_libcsv INTERFACE ${CSV_LIBRARY})
 target_include_directories(undertone_libcsv SYSTEM INTERFACE ${CSV_INCLUDE_DIR})
 
+find_path(UTF8PROC_INCLUDE_DIR utf8proc.h REQUIRED)
+find_library(UTF8PROC_LIBRARY utf8proc REQUIRED)
+add_library(undertone_libutf8proc INTERFACE)
+target_link_libraries(undertone_libutf8proc INTERFACE ${UTF8PROC_LIBRARY})
+target_include_directories(undertone_libutf8proc SYSTEM INTERFACE ${UTF8PROC_INCLUDE_DIR})
+
 find_path(SODIUM_INCLUDE_DIR sodium.h REQUIRED)
 find_library(SODIUM_LIBRARY sodium REQUIRED)
 add_library(undertone_libsodium INTERFACE)

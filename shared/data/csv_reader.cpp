@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "shared/base/plain_text.hpp"
+#include "shared/data/column_name.hpp"
 
 namespace undertone::data {
 namespace {
@@ -51,7 +52,7 @@ namespace {
 struct Reading {
   const Schema* schema = nullptr;
   bool with_label = true;
-  bool decimal_comma = false;
+  NumberForm numbers;
   std::string name;
   std::vector<std::string> header;
   bool header_done = false;
@@ -81,15 +82,11 @@ struct Reading {
   }
 };
 
-/// What may stand between cells.
-constexpr std::array<std::pair<char, const char*>, 4> kKnownMarks = {
-    {{',', "commas"}, {';', "semicolons"}, {'\t', "tabs"}, {'|', "vertical bars"}}};
-
 /// What a header that came out as one cell looks like; empty where there is nothing to say.
 std::string other_separator(const std::vector<std::string>& header) {
   if (header.size() != 1) return "";
-  for (const auto& [mark, name] : kKnownMarks) {
-    if (header.front().find(mark) != std::string::npos)
+  for (const auto& [mark, name] : kSeparators) {
+    if (mark != ' ' && header.front().find(mark) != std::string::npos)
       return fmt::format("; the header is one cell that holds {}: is that what separates the file's cells?", name);
   }
   return "";
@@ -97,7 +94,7 @@ std::string other_separator(const std::vector<std::string>& header) {
 
 /// The same of a header of cells in quotation marks, which none of them may follow but the separator.
 std::string other_separator_after_quote(std::string_view line, char separator) {
-  for (const auto& [mark, name] : kKnownMarks) {
+  for (const auto& [mark, name] : kSeparators) {
     if (mark != separator && line.find(std::string{'"', mark}) != std::string_view::npos)
       return fmt::format("; {} follow them in the header: is that what separates the file's cells?", name);
   }
@@ -145,11 +142,11 @@ void on_field(void* text, std::size_t size, void* state) {
 
 void find_mark(Reading& reading) {
   const std::string name = plain_text(reading.mark->column);
-  const auto found = std::find(reading.header.begin(), reading.header.end(), reading.mark->column);
+  const auto found = find_column(reading.header.begin(), reading.header.end(), reading.mark->column);
   if (found == reading.header.end())
     return reading.problem(fmt::format("expected the column \"{}\", which says whose records are public", name), true);
   reading.mark_column = static_cast<std::size_t>(found - reading.header.begin());
-  if (std::find(found + 1, reading.header.end(), reading.mark->column) != reading.header.end())
+  if (find_column(found + 1, reading.header.end(), reading.mark->column) != reading.header.end())
     return reading.problem(fmt::format("expected one column \"{}\", found several", name), true);
   if (reading.encoder->reads(reading.mark_column)) {
     reading.problem(fmt::format("the column \"{}\" says whose records are public, and so it may be no feature and no "
@@ -160,12 +157,12 @@ void find_mark(Reading& reading) {
 }
 
 void find_person(Reading& reading) {
-  const auto found = std::find(reading.header.begin(), reading.header.end(), reading.person->column);
+  const auto found = find_column(reading.header.begin(), reading.header.end(), reading.person->column);
   // The column's name is the silo's own: errors are for its terminal, and yet do not say it.
   if (found == reading.header.end())
     return reading.problem("expected the column of persons' ids that the configuration names", true);
   reading.person_column = static_cast<std::size_t>(found - reading.header.begin());
-  if (std::find(found + 1, reading.header.end(), reading.person->column) != reading.header.end())
+  if (find_column(found + 1, reading.header.end(), reading.person->column) != reading.header.end())
     return reading.problem("expected one column of persons' ids, found several of its name", true);
   if (reading.encoder->reads(reading.person_column))
     reading.problem("the column of persons' ids may be no feature and no label", true);
@@ -180,7 +177,7 @@ void on_row(int terminator, void* state) {
   if (!reading.header_done) {
     reading.header_done = true;
     Result<RecordEncoder> encoder =
-        RecordEncoder::create(reading.header, *reading.schema, reading.with_label, reading.decimal_comma);
+        RecordEncoder::create(reading.header, *reading.schema, reading.with_label, reading.numbers);
     if (!encoder) return reading.problem(encoder.error().message + other_separator(reading.header), true);
     reading.encoder.emplace(*std::move(encoder));
     if (reading.mark != nullptr) find_mark(reading);
@@ -251,8 +248,13 @@ Result<CsvRecords> read_csv(const std::filesystem::path& file, const Schema& sch
     const ssize_t size = blocks.read(block);
     if (size < 0) return unreadable(errno);
     if (size == 0) break;
-    if (total == 0 && size >= 2 && (block.compare(0, 2, "\xff\xfe") == 0 || block.compare(0, 2, "\xfe\xff") == 0))
-      return Error{ErrorCode::InvalidData, fmt::format("{}:1: expected UTF-8 text, found UTF-16", file.string())};
+    if (total == 0 && options.dialect.encoding == TextEncoding::Utf8 &&
+        has_utf16_mark({block.data(), static_cast<std::size_t>(size)})) {
+      return Error{
+          ErrorCode::InvalidData,
+          fmt::format("{}:1: expected UTF-8 text, found UTF-16: \"encoding\" of the data set's \"file\" says so",
+                      file.string())};
+    }
     total += static_cast<std::uint64_t>(size);
     const std::string_view bytes(block.data(), static_cast<std::size_t>(size));
     lines += std::count(bytes.begin(), bytes.end(), '\n');
@@ -268,7 +270,7 @@ Result<CsvRecords> read_csv(const std::filesystem::path& file, const Schema& sch
   Reading reading;
   reading.schema = &schema;
   reading.with_label = options.with_label;
-  reading.decimal_comma = options.dialect.decimal_comma;
+  reading.numbers = options.dialect.numbers;
   reading.name = file.string();
   reading.targets.setZero(lines);
   if (options.mark) {
@@ -283,6 +285,7 @@ Result<CsvRecords> read_csv(const std::filesystem::path& file, const Schema& sch
   UNDERTONE_CHECK(csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI | CSV_REPALL_NL) == 0);
   csv_set_delim(&parser, static_cast<unsigned char>(options.dialect.separator));
   const std::unique_ptr<csv_parser, decltype(&csv_free)> guard(&parser, &csv_free);
+  TextDecoder decoder(options.dialect.encoding);
   std::uint64_t done = 0;
   std::uint64_t row_began = 0;
   std::uint64_t next_report = kProgressBytes;
@@ -292,7 +295,16 @@ Result<CsvRecords> read_csv(const std::filesystem::path& file, const Schema& sch
     if (size == 0) break;
     std::string_view bytes(block.data(), static_cast<std::size_t>(size));
     if (options.bytes) options.bytes(bytes);
-    if (done == 0 && bytes.substr(0, 3) == "\xef\xbb\xbf") bytes.remove_prefix(3);
+    const Result<std::string_view> text = decoder.decode(bytes);
+    if (!text) {
+      reading.problem(text.error().message, true);
+      break;
+    }
+    bytes = *text;
+    if (const auto line = done == 0 ? separator_line(bytes) : std::nullopt) {
+      bytes.remove_prefix(line->bytes);
+      reading.first_line = ++reading.line;
+    }
     if (bytes.find('\0') != std::string_view::npos) {
       reading.problem("expected UTF-8 text, found a zero byte", true);
       break;
@@ -315,6 +327,7 @@ Result<CsvRecords> read_csv(const std::filesystem::path& file, const Schema& sch
       next_report = done + kProgressBytes;
     }
   }
+  if (const Status whole = decoder.finish(); !reading.fatal && !whole) reading.problem(whole.error().message, true);
   if (!reading.fatal && csv_fini(&parser, on_field, on_row, &reading) != 0)
     reading.problem("a quotation mark is not closed", true);
   if (!reading.problems.empty()) return failure(reading.problems);

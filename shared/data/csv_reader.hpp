@@ -45,9 +45,10 @@ inline constexpr std::size_t kCsvColumnsMax = 100'000;
 /// Whether the text is UTF-8 (RFC 3629: no surrogates, no overlong forms).
 [[nodiscard]] bool is_utf8(std::string_view text);
 /// How a file of another encoding is mended: said after what is expected.
-inline constexpr const char* kConvertHint = " (`iconv -f CP1252 -t UTF-8 FILE` converts what Windows writes)";
+inline constexpr const char* kConvertHint =
+    " (\"encoding\" of the data set's \"file\" says what else it is: \"Windows-1252\" is what Windows writes)";
 
-/// Reads separated UTF-8 text with a header (RFC 4180, but for the dialect) in one pass. Memory is that of the records.
+/// Reads separated text with a header (RFC 4180, but for the dialect) in one pass. Memory is that of the records.
 /// @return an error that lists the first problems with file, line and column, and never a cell's value (decision 12)
 [[nodiscard]] Result<CsvRecords> read_csv(const std::filesystem::path& file, const Schema& schema,
                                           const CsvOptions& options);

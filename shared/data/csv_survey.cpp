@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <utility>
 
 #include "shared/base/plain_text.hpp"
 #include "shared/data/csv_reader.hpp"
@@ -25,6 +26,7 @@ struct Survey {
   std::int64_t row = 1;  // that is being read; the header is the first
   std::size_t values_in_all = 0;
   std::string problem;
+  bool no_text = false;  // in the encoding that was tried
 
   void refuse(const std::string& what) {
     if (problem.empty()) problem = fmt::format("{}: row {}: {}", name, row, what);
@@ -44,10 +46,31 @@ void look_at(Survey& survey, ColumnSurvey& column, const std::string& cell) {
     return;
   }
   ++column.cells;
-  column.numbers += parse_number(cell, false) ? 1 : 0;
-  column.comma_numbers += parse_number(cell, true) ? 1 : 0;
-  for (const DateFormat format : {DateFormat::YearMonthDay, DateFormat::DayMonthYear, DateFormat::MonthDayYear})
-    column.dates[static_cast<std::size_t>(format)] += parse_date(cell, format) ? 1 : 0;
+  const auto is_number = [&cell](bool decimal_comma, bool grouped) {
+    return parse_number(cell, {decimal_comma, grouped}) ? 1 : 0;
+  };
+  if (is_number(false, false) != 0) {
+    ++column.numbers;
+    column.with_point += cell.find('.') != std::string::npos ? 1 : 0;
+    column.one_group_points += is_one_group(cell, '.') ? 1 : 0;
+  }
+  if (is_number(true, false) != 0) {
+    ++column.comma_numbers;
+    column.with_comma += cell.find(',') != std::string::npos ? 1 : 0;
+    column.one_group_commas += is_one_group(cell, ',') ? 1 : 0;
+  }
+  column.grouped_numbers += is_number(false, true);
+  column.grouped_comma_numbers += is_number(true, true);
+  column.zero_led +=
+      cell.size() > 1 && cell.front() == '0' && cell.find_first_not_of("0123456789") == std::string::npos;
+  if (cell.front() == '<' || cell.front() == '>') {
+    const std::string_view rest = std::string_view(cell).substr(cell.find_first_not_of("<>= "));
+    column.limits += parse_number(rest, {false, false}) || parse_number(rest, {true, false}) ? 1 : 0;
+  }
+  for (const DateForm& form : kDateForms)
+    column.dates[static_cast<std::size_t>(form.format)] += parse_date(cell, form.format) ? 1 : 0;
+  const std::string shape = shape_of(cell);
+  if (column.shapes.size() < kSurveyedShapesMax || column.shapes.contains(shape)) ++column.shapes[shape];
   if (column.many_values) return;
   if (cell.size() > kValueBytesMax || !is_plain_text(cell)) return forget_values(survey, column);
   const auto [at, fresh] = column.values.emplace(cell, 0);
@@ -62,8 +85,10 @@ void survey_field(void* text, std::size_t size, void* state) {
   if (!survey.problem.empty()) return;
   const std::string cell(static_cast<const char*>(text), size);
   const std::size_t at = survey.column++;
-  if (!is_utf8(cell))  // a draft is JSON, which holds nothing else
+  if (!is_utf8(cell)) {  // a draft is JSON, which holds nothing else
+    survey.no_text = true;
     return survey.refuse(fmt::format("column {}: expected UTF-8 text{}", at + 1, kConvertHint));
+  }
   if (survey.header_done) {
     if (at < survey.out.columns.size()) look_at(survey, survey.out.columns[at], cell);
     return;
@@ -89,29 +114,100 @@ void survey_row(int /*terminator*/, void* state) {
   ++survey.row;
 }
 
-/// Of comma, semicolon and tab the one that the first line has most of, outside quotation marks.
-char separator_of(std::string_view text) {
-  constexpr std::array<char, 3> kSeparators = {',', ';', '\t'};
-  std::array<std::size_t, 3> found = {};
+/// How often each separator stands in the line, outside quotation marks; the line is taken off the text.
+std::array<std::size_t, kSeparators.size()> separators_in(std::string_view& text) {
+  std::array<std::size_t, kSeparators.size()> found = {};
   bool quoted = false;
-  for (const char c : text) {
+  std::size_t at = 0;
+  for (; at < text.size(); ++at) {
+    const char c = text[at];
     if (c == '"') quoted = !quoted;
     if (quoted) continue;
     if (c == '\n' || c == '\r') break;
-    for (std::size_t i = 0; i < found.size(); ++i) found[i] += c == kSeparators[i] ? 1 : 0;
+    for (std::size_t i = 0; i < found.size(); ++i) found[i] += c == kSeparators[i].first ? 1 : 0;
   }
-  return kSeparators[static_cast<std::size_t>(std::max_element(found.begin(), found.end()) - found.begin())];
+  text.remove_prefix(at);
+  text.remove_prefix(std::min(text.find_first_not_of("\r\n"), text.size()));
+  return found;
+}
+
+/// The one that the first line has most of, before all one that the second line has as often. A blank is one only where
+/// nothing else is.
+char separator_of(std::string_view text) {
+  const auto first = separators_in(text);
+  const auto second = separators_in(text);
+  constexpr std::size_t kBlank = kSeparators.size() - 1;
+  const auto rank = [&](std::size_t i) { return std::pair(first[i] > 0 && first[i] == second[i], first[i]); };
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < kBlank; ++i) best = rank(i) > rank(best) ? i : best;
+  return first[best] == 0 && rank(kBlank).first ? kSeparators[kBlank].first : kSeparators[best].first;
+}
+
+/// Decides how the file writes its numbers by those columns that can be read in one way alone.
+void decide_numbers(const SurveyOptions& options, CsvSurvey& out) {
+  std::int64_t for_comma = 0;  // columns
+  bool grouped_points = false;
+  bool grouped_commas = false;
+  for (const ColumnSurvey& column : out.columns) {
+    if (column.cells == 0) continue;
+    const bool point = column.numbers == column.cells;
+    const bool comma = column.comma_numbers == column.cells;
+    const bool in_groups = column.grouped_numbers == column.cells;
+    const bool in_comma_groups = column.grouped_comma_numbers == column.cells;
+    if (comma && !point) {
+      if (column.one_group_commas == column.with_comma) {  // each of them may be a thousand
+        grouped_commas = true;
+        out.undecided = column.name;
+      } else {
+        ++for_comma;
+      }
+    } else if (point && !comma) {
+      if (column.one_group_points == column.with_point) {
+        grouped_points = true;
+      } else {
+        --for_comma;
+      }
+    } else if (in_groups && !in_comma_groups) {
+      grouped_commas = true;
+      --for_comma;
+    } else if (in_comma_groups && !in_groups) {
+      grouped_points = true;
+      ++for_comma;
+    }
+  }
+  if (for_comma != 0 || options.decimal_comma) out.undecided.clear();
+  out.dialect.numbers.decimal_comma = options.decimal_comma.value_or(for_comma > 0);
+  out.dialect.numbers.grouped =
+      out.dialect.numbers.decimal_comma ? grouped_points : grouped_commas && out.undecided.empty();
 }
 
 }  // namespace
 
 const std::vector<std::string>& missing_texts() {
-  static const std::vector<std::string> texts = {"",     "NA",   "N/A",  "n/a", "na", "NaN", "nan",     "NULL",
-                                                 "null", "None", "#N/A", "?",   ".",  "-",   "missing", "Missing"};
+  static const std::vector<std::string> texts = {
+      "",  "NA", "N/A",     "n/a",     "na",  "NaN",     "nan",     "NULL",  "null",  "None",   "#N/A",  "?",
+      ".", "-",  "missing", "Missing", "\\N", "#DIV/0!", "#VALUE!", "#REF!", "#NUM!", "#NAME?", "#NULL!"};
   return texts;
 }
 
-Result<CsvSurvey> survey_csv(const std::filesystem::path& file, std::optional<char> separator) {
+std::string shape_of(std::string_view cell) {
+  constexpr std::size_t kShapeMax = 24;
+  std::string out;
+  for (const char c : cell) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || byte >= 0x80;
+    const char as = c >= '0' && c <= '9' ? '9' : letter ? 'a' : byte < 0x20 || byte == 0x7f ? '?' : c;
+    if ((as == '9' || as == 'a') && !out.empty() && out.back() == as) continue;
+    if (out.size() == kShapeMax) return out + "...";
+    out += as;
+  }
+  return out;
+}
+
+namespace {
+
+Result<CsvSurvey> survey_in(const std::filesystem::path& file, const SurveyOptions& options, TextEncoding encoding,
+                            bool& no_text) {
   std::ifstream stream(file, std::ios::binary);
   std::error_code ignored;
   const int why = !stream ? errno : std::filesystem::is_directory(file, ignored) ? EISDIR : 0;
@@ -125,16 +221,27 @@ Result<CsvSurvey> survey_csv(const std::filesystem::path& file, std::optional<ch
   UNDERTONE_CHECK(csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI) == 0);
   const std::unique_ptr<csv_parser, decltype(&csv_free)> guard(&parser, &csv_free);
   std::string block(kSurveyBlockBytes, '\0');
+  survey.out.dialect.encoding = encoding;
+  TextDecoder decoder(encoding);
   bool first = true;
   std::int64_t row = 0;
   std::size_t row_bytes = 0;
   while (survey.problem.empty()) {
     stream.read(block.data(), static_cast<std::streamsize>(block.size()));
-    std::string_view bytes(block.data(), static_cast<std::size_t>(stream.gcount()));
-    if (bytes.empty()) break;
+    if (stream.gcount() == 0) break;
+    const Result<std::string_view> text = decoder.decode({block.data(), static_cast<std::size_t>(stream.gcount())});
+    if (!text) {
+      survey.refuse(text.error().message);
+      break;
+    }
+    std::string_view bytes = *text;
     if (first) {
-      if (bytes.substr(0, 3) == "\xef\xbb\xbf") bytes.remove_prefix(3);
-      survey.out.dialect.separator = separator.value_or(separator_of(bytes));
+      const std::optional<SeparatorLine> line = separator_line(bytes);
+      if (line) bytes.remove_prefix(line->bytes);
+      survey.row += line ? 1 : 0;
+      survey.out.dialect.separator = options.separator ? *options.separator
+                                     : line            ? line->separator
+                                                       : separator_of(bytes);
       csv_set_delim(&parser, static_cast<unsigned char>(survey.out.dialect.separator));
       first = false;
     }
@@ -145,18 +252,28 @@ Result<CsvSurvey> survey_csv(const std::filesystem::path& file, std::optional<ch
     row = survey.row;
     if (row_bytes > kCsvLineBytesMax) survey.refuse(fmt::format("more than {} bytes", kCsvLineBytesMax));
   }
+  if (const Status whole = decoder.finish(); !whole) survey.refuse(whole.error().message);
   if (survey.problem.empty() && csv_fini(&parser, survey_field, survey_row, &survey) != 0)
     survey.refuse("a quotation mark is not closed");
   if (survey.problem.empty() && survey.out.records == 0) survey.refuse("expected records, found none");
+  no_text = survey.no_text;
   if (!survey.problem.empty()) return Error{ErrorCode::InvalidData, survey.problem};
-  std::int64_t for_comma = 0;  // columns that are numbers in one way alone
-  for (const ColumnSurvey& column : survey.out.columns) {
-    const bool point = column.numbers == column.cells;
-    const bool comma = column.comma_numbers == column.cells;
-    for_comma += comma && !point ? 1 : point && !comma ? -1 : 0;
-  }
-  survey.out.dialect.decimal_comma = for_comma > 0;
+  decide_numbers(options, survey.out);
   return std::move(survey.out);
+}
+
+}  // namespace
+
+Result<CsvSurvey> survey_csv(const std::filesystem::path& file, const SurveyOptions& options) {
+  bool no_text = false;
+  if (options.encoding) return survey_in(file, options, *options.encoding, no_text);
+  std::ifstream stream(file, std::ios::binary);
+  std::array<char, 2> mark = {};
+  stream.read(mark.data(), mark.size());
+  if (has_utf16_mark({mark.data(), static_cast<std::size_t>(stream.gcount())}))
+    return survey_in(file, options, TextEncoding::Utf16, no_text);
+  Result<CsvSurvey> out = survey_in(file, options, TextEncoding::Utf8, no_text);
+  return no_text ? survey_in(file, options, TextEncoding::Windows1252, no_text) : std::move(out);
 }
 
 }  // namespace undertone::data

@@ -17,18 +17,38 @@ namespace undertone::data {
 /// What the cells of a column look like, without a schema. Private: for the administrator's terminal (decision 12).
 struct ColumnSurvey {
   std::string name;
-  std::int64_t cells = 0;                       // that hold a value
-  std::map<std::string, std::int64_t> missing;  // what stands for none, with counts
-  std::int64_t numbers = 0;                     // with a decimal point, or whole
-  std::int64_t comma_numbers = 0;               // with a decimal comma, or whole
-  std::array<std::int64_t, 3> dates = {};       // by DateFormat
+  std::int64_t cells = 0;                                  // that hold a value
+  std::map<std::string, std::int64_t> missing;             // what stands for none, with counts
+  std::int64_t numbers = 0;                                // with a decimal point, or whole
+  std::int64_t comma_numbers = 0;                          // with a decimal comma, or whole
+  std::int64_t grouped_numbers = 0;                        // 12,345.6, and every one of `numbers`
+  std::int64_t grouped_comma_numbers = 0;                  // 12.345,6, and every one of `comma_numbers`
+  std::int64_t with_point = 0;                             // of `numbers`: 1.5 and 12.345
+  std::int64_t with_comma = 0;                             // of `comma_numbers`: 1,5 and 12,345
+  std::int64_t one_group_points = 0;                       // of these 12.345
+  std::int64_t one_group_commas = 0;                       // of these 12,345
+  std::int64_t zero_led = 0;                               // digits alone, of which the first is a zero: 02139
+  std::int64_t limits = 0;                                 // "<0.6" and ">200"
+  std::array<std::int64_t, kDateForms.size()> dates = {};  // by DateFormat
+  std::map<std::string, std::int64_t> shapes;              // @see shape_of; of the first that were seen
   /// Counts of the different values, unless there are too many of them or one is no plain text.
   std::map<std::string, std::int64_t> values;
   bool many_values = false;
+
+  /// How many cells are numbers where the file writes them so.
+  [[nodiscard]] std::int64_t numbers_in(const NumberForm& form) const {
+    if (form.grouped) return form.decimal_comma ? grouped_comma_numbers : grouped_numbers;
+    return form.decimal_comma ? comma_numbers : numbers;
+  }
 };
+
+/// A cell without what it says: 9 for every run of digits, a for every run of letters. "12/6/1941" becomes "9/9/9".
+[[nodiscard]] std::string shape_of(std::string_view cell);
 
 struct CsvSurvey {
   CsvDialect dialect;
+  /// A column whose every comma may part thousands or decimals, while no other column tells; empty where there is none.
+  std::string undecided;
   std::int64_t records = 0;
   std::vector<ColumnSurvey> columns;
 };
@@ -36,13 +56,20 @@ struct CsvSurvey {
 /// As many different values of a column are counted, and of all columns together.
 inline constexpr std::size_t kSurveyedValuesMax = 1'000;
 inline constexpr std::size_t kSurveyedValuesInAllMax = 1'000'000;
+inline constexpr std::size_t kSurveyedShapesMax = 16;
 
 /// Texts that are taken for a missing value: "", "NA", "?" and the like.
 [[nodiscard]] const std::vector<std::string>& missing_texts();
 
+/// What is known of a file beforehand; what is not is guessed.
+struct SurveyOptions {
+  std::optional<char> separator = {};
+  std::optional<bool> decimal_comma = {};
+  std::optional<TextEncoding> encoding = {};  // none: UTF-16 by its mark, else UTF-8, else Windows-1252
+};
+
 /// Reads a file with a header and says what its columns look like.
-/// @param separator none: the one of comma, semicolon and tab that the header has most of
 /// @return an error with file and line, and never a cell's value, where it is no such file
-[[nodiscard]] Result<CsvSurvey> survey_csv(const std::filesystem::path& file, std::optional<char> separator);
+[[nodiscard]] Result<CsvSurvey> survey_csv(const std::filesystem::path& file, const SurveyOptions& options = {});
 
 }  // namespace undertone::data

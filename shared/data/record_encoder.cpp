@@ -1,13 +1,11 @@
 #include "shared/data/record_encoder.hpp"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
-#include <chrono>
 #include <cmath>
 #include <fmt/ranges.h>
 
 #include "shared/base/plain_text.hpp"
+#include "shared/data/column_name.hpp"
 #include "shared/data/csv_survey.hpp"
 
 namespace undertone::data {
@@ -17,32 +15,10 @@ double scale(const NumericColumn& column, double value) {
   return 2.0 * (std::clamp(value, column.min, column.max) - column.min) / (column.max - column.min) - 1.0;
 }
 
-/// Digits only, so many and no other.
-std::optional<int> digits(std::string_view text) {
-  int value = 0;
-  for (const char c : text) {
-    if (c < '0' || c > '9') return std::nullopt;
-    value = 10 * value + (c - '0');
-  }
-  return value;
-}
-
-const char* pattern_of(DateFormat format) {
-  switch (format) {
-    case DateFormat::YearMonthDay:
-      return "YYYY-MM-DD";
-    case DateFormat::DayMonthYear:
-      return "DD.MM.YYYY";
-    case DateFormat::MonthDayYear:
-      return "MM/DD/YYYY";
-  }
-  return "";
-}
-
-std::string expected_of(const NumericColumn& column, bool decimal_comma) {
-  std::string out = column.date     ? fmt::format("a date {}", pattern_of(*column.date))
-                    : decimal_comma ? "a finite number with a decimal comma"
-                                    : "a finite number";
+std::string expected_of(const NumericColumn& column, const NumberForm& numbers) {
+  std::string out = column.date             ? fmt::format("a date {}", pattern_of(*column.date))
+                    : numbers.decimal_comma ? "a finite number with a decimal comma"
+                                            : "a finite number";
   if (column.missing) out += " or a text that means missing";
   return out;
 }
@@ -63,60 +39,6 @@ std::string listed(const std::vector<std::string>& values) {
   return values.size() > 8 ? fmt::format("one of {} listed values ({}, ...)", values.size(), out) : "one of " + out;
 }
 
-}  // namespace
-
-std::optional<double> parse_number(std::string_view text, bool decimal_comma) {
-  std::array<char, 64> pointed{};
-  if (decimal_comma && text.find(',') != std::string_view::npos) {
-    if (text.size() > pointed.size() || text.find('.') != std::string_view::npos) return std::nullopt;
-    std::replace_copy(text.begin(), text.end(), pointed.begin(), ',', '.');  // two of them are no number either
-    text = {pointed.data(), text.size()};
-  } else if (decimal_comma && text.find('.') != std::string_view::npos) {
-    return std::nullopt;
-  }
-  double value = 0.0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (code != std::errc{} || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
-  return value;
-}
-
-std::optional<double> parse_date(std::string_view text, DateFormat format) {
-  if (text.size() != 10) return std::nullopt;
-  const bool year_first = format == DateFormat::YearMonthDay;
-  const char mark = year_first ? '-' : format == DateFormat::DayMonthYear ? '.' : '/';
-  const std::size_t first_mark = year_first ? 4 : 2;
-  const std::size_t second_mark = year_first ? 7 : 5;
-  if (text[first_mark] != mark || text[second_mark] != mark) return std::nullopt;
-  const auto year = digits(year_first ? text.substr(0, 4) : text.substr(6, 4));
-  const auto middle = digits(text.substr(first_mark + 1, 2));
-  const auto outer = digits(year_first ? text.substr(8, 2) : text.substr(0, 2));
-  if (!year || !middle || !outer || *year < 1) return std::nullopt;
-  const int month = format == DateFormat::MonthDayYear ? *outer : *middle;
-  const int day = format == DateFormat::MonthDayYear ? *middle : *outer;
-  const std::chrono::year_month_day date{std::chrono::year(*year), std::chrono::month(static_cast<unsigned>(month)),
-                                         std::chrono::day(static_cast<unsigned>(day))};
-  if (!date.ok()) return std::nullopt;
-  return static_cast<double>(std::chrono::sys_days(date).time_since_epoch().count());
-}
-
-std::string show_date(double days, DateFormat format) {
-  const std::chrono::year_month_day date{std::chrono::sys_days(std::chrono::days(static_cast<int>(days)))};
-  const int year = static_cast<int>(date.year());
-  const auto month = static_cast<unsigned>(date.month());
-  const auto day = static_cast<unsigned>(date.day());
-  switch (format) {
-    case DateFormat::YearMonthDay:
-      return fmt::format("{:04}-{:02}-{:02}", year, month, day);
-    case DateFormat::DayMonthYear:
-      return fmt::format("{:02}.{:02}.{:04}", day, month, year);
-    case DateFormat::MonthDayYear:
-      return fmt::format("{:02}/{:02}/{:04}", month, day, year);
-  }
-  return {};
-}
-
-namespace {
-
 /// Says which columns of a file a schema does not name, where they are so few that one may be a column with a slip in
 /// it.
 std::string unnamed_columns(const std::vector<std::string>& header, const Schema& schema) {
@@ -124,9 +46,10 @@ std::string unnamed_columns(const std::vector<std::string>& header, const Schema
   if (header.size() < 2) return {};
   std::vector<std::string> unnamed;
   for (const std::string& name : header) {
-    const bool named = name == label_column(schema) ||
-                       std::any_of(schema.features.begin(), schema.features.end(),
-                                   [&name](const FeatureColumn& column) { return name_of(column) == name; });
+    const bool named =
+        is_same_name(name, label_column(schema)) ||
+        std::any_of(schema.features.begin(), schema.features.end(),
+                    [&name](const FeatureColumn& column) { return is_same_name(name_of(column), name); });
     if (!named) unnamed.push_back(fmt::format("\"{}\"", plain_text(name)));
   }
   if (unnamed.empty() || unnamed.size() > kFew) return {};
@@ -136,16 +59,16 @@ std::string unnamed_columns(const std::vector<std::string>& header, const Schema
 }  // namespace
 
 Result<RecordEncoder> RecordEncoder::create(const std::vector<std::string>& header, const Schema& schema,
-                                            bool with_label, bool decimal_comma) {
+                                            bool with_label, const NumberForm& numbers) {
   RecordEncoder out;
-  out.decimal_comma_ = decimal_comma;
+  out.numbers_ = numbers;
   out.fields_.resize(header.size());
   const auto take = [&](const std::string& name) -> Result<Field*> {
-    const auto first = std::find(header.begin(), header.end(), name);
+    const auto first = find_column(header.begin(), header.end(), name);
     if (first == header.end())
       return Error{ErrorCode::InvalidData,
                    fmt::format("the schema's column \"{}\" is missing{}", name, unnamed_columns(header, schema))};
-    if (std::find(first + 1, header.end(), name) != header.end())
+    if (find_column(first + 1, header.end(), name) != header.end())
       return Error{ErrorCode::InvalidData, fmt::format("the column \"{}\" stands twice", name)};
     Field& field = out.fields_[static_cast<std::size_t>(first - header.begin())];
     if (field.kind != Kind::Skipped)
@@ -156,10 +79,10 @@ Result<RecordEncoder> RecordEncoder::create(const std::vector<std::string>& head
     out.facts_.push_back(std::move(facts));
     return &field;
   };
-  const auto as_number = [decimal_comma](Field& field, Kind kind, const NumericColumn& column) {
+  const auto as_number = [&numbers](Field& field, Kind kind, const NumericColumn& column) {
     field.kind = kind;
     field.numeric = column;
-    field.expected = expected_of(column, decimal_comma);
+    field.expected = expected_of(column, numbers);
     field.expected_inside = column.date ? fmt::format("a date from {} to {}", show_date(column.min, *column.date),
                                                       show_date(column.max, *column.date))
                                         : fmt::format("a number from {} to {}", column.min, column.max);
@@ -208,7 +131,7 @@ RecordEncoder::Expected RecordEncoder::encode_number(Field& field, std::string_v
     if (column.missing->indicator && features != nullptr) features[field.offset + 1] = 1.0;
     return nullptr;
   }
-  const std::optional<double> value = column.date ? parse_date(cell, *column.date) : parse_number(cell, decimal_comma_);
+  const std::optional<double> value = column.date ? parse_date(cell, *column.date) : parse_number(cell, numbers_);
   if (!value) return !column.missing && looks_missing(cell) ? &field.expected_declared : &field.expected;
   facts.least = std::min(facts.least, *value);
   facts.most = std::max(facts.most, *value);

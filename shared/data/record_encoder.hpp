@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "shared/base/result.hpp"
+#include "shared/data/numbers.hpp"
 #include "shared/data/schema.hpp"
 
 namespace undertone::data {
@@ -27,10 +28,10 @@ struct ColumnFacts {
 class RecordEncoder {
  public:
   /// @param with_label false for files without the target, to predict on
-  /// @param decimal_comma 1,5 is a number, and 1.5 is none
-  /// @return an error where a column is missing or stands twice
+  /// @return an error where a column is missing or stands twice. Names are compared as people see them.
+  /// @see comparable_name
   [[nodiscard]] static Result<RecordEncoder> create(const std::vector<std::string>& header, const Schema& schema,
-                                                    bool with_label, bool decimal_comma = false);
+                                                    bool with_label, const NumberForm& numbers = {});
 
   /// Why a cell was refused: what was expected, never what was found (decision 12).
   using Expected = const std::string*;
@@ -67,13 +68,7 @@ class RecordEncoder {
   std::vector<Field> fields_;  // one a column of the file
   std::vector<ColumnFacts> facts_;
   std::size_t width_ = 0;
-  bool decimal_comma_ = false;
+  NumberForm numbers_;
 };
-
-/// Days since 1970-01-01, or nothing where the text is no date of this form in the years 1 to 9999.
-[[nodiscard]] std::optional<double> parse_date(std::string_view text, DateFormat format);
-/// A finite number in decimal digits and nothing else. @param decimal_comma 1,5 is one, and 1.5 is none
-[[nodiscard]] std::optional<double> parse_number(std::string_view text, bool decimal_comma);
-[[nodiscard]] std::string show_date(double days, DateFormat format);
 
 }  // namespace undertone::data

@@ -6,6 +6,8 @@
 #include <variant>
 #include <vector>
 
+#include "shared/data/dates.hpp"
+
 namespace undertone::data {
 
 /// What is done with a cell that holds no value.
@@ -18,9 +20,6 @@ struct MissingRule {
 
 /// What is done with a value outside the public bounds or lists.
 enum class Outside { Clamp, Refuse };
-
-/// How a date is written.
-enum class DateFormat { YearMonthDay, DayMonthYear, MonthDayYear };  // 2026-11-21, 21.11.2026, 11/21/2026
 
 /// A numeric feature, scaled from its public bounds to [-1, 1].
 struct NumericColumn {

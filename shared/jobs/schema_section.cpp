@@ -20,10 +20,6 @@ constexpr std::size_t kCategoriesMax = 10'000;
 // of them, is finite and not 0: up to the sixth power.
 constexpr double kBoundMax = 1e50;
 constexpr double kWidthMin = 1e-50;
-constexpr std::array<std::pair<const char*, DateFormat>, 3> kDateFormats = {{{"YYYY-MM-DD", DateFormat::YearMonthDay},
-                                                                             {"DD.MM.YYYY", DateFormat::DayMonthYear},
-                                                                             {"MM/DD/YYYY", DateFormat::MonthDayYear}}};
-
 double parse_date_bound(config::Section& section, const std::string& key, DateFormat format, const char* about) {
   const std::string text = section.text(key, about);
   const std::optional<double> days = data::parse_date(text, format);
@@ -52,9 +48,12 @@ NumericColumn parse_numeric(config::Section& section) {
   if (section.has("date")) {
     column.date = section.choice<DateFormat>(
         "date",
-        {{kDateFormats[0].first, kDateFormats[0].second},
-         {kDateFormats[1].first, kDateFormats[1].second},
-         {kDateFormats[2].first, kDateFormats[2].second}},
+        {{data::kDateForms[0].pattern, data::kDateForms[0].format},
+         {data::kDateForms[1].pattern, data::kDateForms[1].format},
+         {data::kDateForms[2].pattern, data::kDateForms[2].format},
+         {data::kDateForms[3].pattern, data::kDateForms[3].format},
+         {data::kDateForms[4].pattern, data::kDateForms[4].format},
+         {data::kDateForms[5].pattern, data::kDateForms[5].format}},
         "the column holds dates of this form; min, max and missing.value are then dates too");
   }
   const char* about_min = "public lower bound; scaled to -1";
@@ -106,11 +105,7 @@ Json to_json(const NumericColumn& column) {
     return column.date ? Json(data::show_date(value, *column.date)) : Json(value);
   };
   Json out = {{"column", column.name}};
-  if (column.date) {
-    for (const auto& [name, format] : kDateFormats) {
-      if (format == *column.date) out["date"] = name;
-    }
-  }
+  if (column.date) out["date"] = data::pattern_of(*column.date);
   out["min"] = shown(column.min);
   out["max"] = shown(column.max);
   if (column.outside == data::Outside::Refuse) out["outside"] = "refuse";

@@ -253,9 +253,16 @@ int draft_dataset(const DraftedDataset& drafted) {
     return fail({ErrorCode::InvalidArgument,
                  "a draft tells what the file holds: it is shown on a terminal alone; name a file of yours with --out"},
                 kUsage);
-  std::optional<char> separator;
-  if (!drafted.separator.empty()) separator = drafted.separator == "tab" ? '\t' : drafted.separator.front();
-  const Result<data::CsvSurvey> survey = data::survey_csv(drafted.csv, separator);
+  data::SurveyOptions known;
+  if (!drafted.separator.empty())
+    known.separator = drafted.separator == "tab"     ? '\t'
+                      : drafted.separator == "blank" ? ' '
+                                                     : drafted.separator.front();
+  if (!drafted.decimal.empty()) known.decimal_comma = drafted.decimal == "comma";
+  for (const data::NamedEncoding& named : data::kTextEncodings) {
+    if (drafted.encoding == named.name) known.encoding = named.encoding;
+  }
+  const Result<data::CsvSurvey> survey = data::survey_csv(drafted.csv, known);
   if (!survey) return fail(survey.error());
   const Result<SchemaDraft> draft = draft_schema(*survey, drafted.label);
   if (!draft) return fail(draft.error());
@@ -267,10 +274,8 @@ int draft_dataset(const DraftedDataset& drafted) {
   }
   if (terminal) {
     fmt::print("\n{} records, {} columns, separated by {}{}\n", survey->records, survey->columns.size(),
-               survey->dialect.separator == '\t'  ? "tabs"
-               : survey->dialect.separator == ';' ? "semicolons"
-                                                  : "commas",
-               survey->dialect.decimal_comma ? ", decimal comma" : "");
+               data::separator_words(survey->dialect.separator),
+               survey->dialect.numbers.decimal_comma ? ", decimal comma" : "");
     // As the split counts, so that a cohort can be written down.
     const auto held_out = static_cast<std::int64_t>(0.2 * static_cast<double>(survey->records));
     if (held_out > 0)

@@ -47,7 +47,9 @@ struct OwnerOptions {
 struct DraftedDataset {
   std::filesystem::path csv;
   std::string label;               // the target's column; empty: the owner names it later
-  std::string separator;           // ",", ";" or "tab"; empty: guessed
+  std::string separator;           // ",", ";", "|", "tab" or "blank"; empty: guessed
+  std::string decimal = {};        // "point" or "comma"; empty: guessed
+  std::string encoding = {};       // @see data::kTextEncodings; empty: guessed
   std::filesystem::path out = {};  // empty: the terminal
 };
 /// Guesses a schema from a file and writes it with its bounds left blank. What the file holds is told on a terminal

@@ -37,7 +37,7 @@ std::optional<double> holdout_fraction(const std::optional<double>& given) {
   if (isatty(STDIN_FILENO) == 0) return 0.0;
   const std::string answer = answer_to("Which share of the records is kept for evaluation, from 0 to 0.9? [0]");
   if (answer.empty()) return 0.0;
-  const std::optional<double> share = data::parse_number(answer, false);
+  const std::optional<double> share = data::parse_number(answer, {});
   if (!share || !(*share >= 0.0 && *share <= kFractionMax)) return std::nullopt;
   return share;
 }

@@ -3,6 +3,7 @@
 #include <fstream>
 #include <gtest/gtest.h>
 
+#include "shared/data/column_name.hpp"
 #include "shared/jobs/schema_section.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -175,7 +176,7 @@ TEST_F(CsvReaderTest, AFileThatCannotBeReadIsToldWithTheReason) {
 
 TEST_F(CsvReaderTest, ReadsSemicolonsTabsAndDecimalCommasOnceTold) {
   CsvOptions options;
-  options.dialect = {';', true};
+  options.dialect = {';', {true}};
   const CsvRecords semicolons =
       read("sick;age;born;sex;ward\nyes;12,5;1970-01-06;male;b\nno;NA;1970-01-01;\"a;b\";a\n", options).value();
   ASSERT_EQ(semicolons.records.count(), 2);
@@ -188,21 +189,71 @@ TEST_F(CsvReaderTest, ReadsSemicolonsTabsAndDecimalCommasOnceTold) {
       << point.error().message;
   EXPECT_FALSE(read("sick;age;born;sex;ward\nyes;1,2,5;1970-01-06;male;b\n", options));
   EXPECT_FALSE(read("sick;age;born;sex;ward\nyes;12,5;1970-01-06;male;b\n"));  // not told
-  options.dialect = {'\t', false};
+  options.dialect = {'\t'};
   const CsvRecords tabs =
       read("sick\tage\tborn\tsex\tward\nyes\t\t1970-01-06\tmale\tb\nno\t25\t1970-01-01\tx\ta\n", options).value();
   EXPECT_EQ(tabs.columns[0].missing, 1);  // an empty cell between tabs is one
   EXPECT_EQ(tabs.records.features(0, 1), -0.5);
 }
 
-TEST(ParseNumberTest, ADecimalCommaIsReadWhereItWasAskedForAlone) {
-  EXPECT_EQ(parse_number("-1,5e2", true), -150.0);
-  EXPECT_EQ(parse_number("7", true), 7.0);
-  EXPECT_EQ(parse_number("1.5", false), 1.5);
-  for (const char* text : {"1.5", "1,000,5", "1.000,5", ",", "", "1,5x"})
-    EXPECT_FALSE(parse_number(text, true)) << text;
-  EXPECT_FALSE(parse_number(std::string(70, '1') + ",5", true));
-  EXPECT_FALSE(parse_number("1,5", false));
+TEST_F(CsvReaderTest, ReadsOtherEncodingsAndTheLineOfTheSeparator) {
+  CsvOptions options;
+  options.dialect.encoding = TextEncoding::Windows1252;
+  const std::string row = "yes,25,1970-01-06,male,b\n";
+  EXPECT_EQ(read("sick,age,born,sex,ward,Gr\xf6\xdf"
+                 "e\nyes,25,1970-01-06,male,b,\x80\n",
+                 options)
+                ->records.count(),
+            1);
+  EXPECT_FALSE(read(kHeader + row + "yes,25,1970-01-06,m\x81,b\n", options));  // no character there
+  options.dialect.encoding = TextEncoding::Utf16;
+  std::string wide = "\xff\xfe";
+  for (const char c : "sep=,\n" + std::string(kHeader) + row) wide += {c, '\0'};
+  EXPECT_EQ(read(wide, options)->records.count(), 1);
+  EXPECT_FALSE(read(wide + "x", options));  // half of a character
+  EXPECT_NE(problem(wide).find("found UTF-16"), std::string::npos);
+  // Longer than a block, so that characters are cut in two.
+  std::string many = "\xff\xfe";
+  std::string text = kHeader;
+  for (int i = 0; i < 10'000; ++i) text += i % 2 == 0 ? row : "no,5,1970-01-06,male,b\n";
+  for (const char c : text) many += {c, '\0'};
+  const CsvRecords all = read(many, options).value();
+  ASSERT_EQ(all.records.count(), 10'000);
+  EXPECT_EQ(all.records.features(0, 9999), -0.9);
+  EXPECT_EQ(problem("sep=,\n" + std::string(kHeader) + "maybe,1,1970-01-01,male,b\n").substr(0, 8), "f.csv:3:");
+}
+
+TEST_F(CsvReaderTest, NamesAreComparedAsPeopleSeeThem) {
+  EXPECT_EQ(comparable_name("Gr\u00f6\u00dfe"), comparable_name(" Gro\u0308\u00dfe\u00a0"));
+  EXPECT_EQ(comparable_name("blood\u00a0 pressure"), "blood pressure");
+  EXPECT_FALSE(is_same_name("age", "Age"));
+  EXPECT_EQ(comparable_name("\xff"), "\xff");
+  EXPECT_EQ(read("sick\u00a0,age,born, sex,ward\nyes,25,1970-01-06,male,b\n")->records.count(), 1);
+  EXPECT_NE(problem("sick,age,age ,born,sex,ward\nyes,25,1,1970-01-06,male,b\n").find("stands twice"),
+            std::string::npos);
+}
+
+TEST(ParseNumberTest, CommasAndGroupsAreReadWhereTheyWereAskedForAlone) {
+  const NumberForm point{};
+  const NumberForm comma{true};
+  EXPECT_EQ(parse_number("-1,5e2", comma), -150.0);
+  EXPECT_EQ(parse_number("7", comma), 7.0);
+  EXPECT_EQ(parse_number("1.5", point), 1.5);
+  EXPECT_EQ(parse_number("+2.3", point), 2.3);
+  EXPECT_EQ(parse_number("+,5", comma), 0.5);
+  for (const char* text : {"1.5", "1,000,5", "1.000,5", ",", "", "1,5x", "+", "++1", "+-1"})
+    EXPECT_FALSE(parse_number(text, comma)) << text;
+  EXPECT_FALSE(parse_number(std::string(70, '1') + ",5", comma));
+  EXPECT_FALSE(parse_number("1,5", point));
+  EXPECT_FALSE(parse_number("1,000", point));
+  const NumberForm groups{false, true};
+  EXPECT_EQ(parse_number("1,234,567.5", groups), 1234567.5);
+  EXPECT_EQ(parse_number("-12,345", groups), -12345.0);
+  EXPECT_EQ(parse_number("1234.5", groups), 1234.5);
+  for (const char* text :
+       {"1,23", "1234,567", ",123", "0,123", "1,2345", "1,,234", "1.5,3", "1.234,567", "1,234,", "1,abc"})
+    EXPECT_FALSE(parse_number(text, groups)) << text;
+  EXPECT_EQ(parse_number("1.234.567,5", NumberForm{true, true}), 1234567.5);
 }
 
 TEST_F(CsvReaderTest, TheLabelMayBeMissingWhereItIsNotAskedFor) {
@@ -250,10 +301,27 @@ TEST(DateTest, EveryFormIsReadAndWrittenAndImpossibleDaysAreNot) {
   EXPECT_FALSE(parse_date("2023-02-29", DateFormat::YearMonthDay));
   EXPECT_FALSE(parse_date("1970-1-2", DateFormat::YearMonthDay));
   EXPECT_FALSE(parse_date("0000-01-01", DateFormat::YearMonthDay));
-  for (const DateFormat format : {DateFormat::YearMonthDay, DateFormat::DayMonthYear, DateFormat::MonthDayYear}) {
+  EXPECT_EQ(parse_date("1/2/1970", DateFormat::DayMonthYearSlashed), 31.0);
+  EXPECT_EQ(parse_date("1/2/1970", DateFormat::MonthDayYear), 1.0);
+  EXPECT_EQ(parse_date("19700102", DateFormat::Compact), 1.0);
+  EXPECT_FALSE(parse_date("1970010", DateFormat::Compact));
+  EXPECT_FALSE(parse_date("001/2/1970", DateFormat::MonthDayYear));
+  EXPECT_FALSE(parse_date("1/2/70", DateFormat::MonthDayYear));
+  const auto time = [](const char* text) { return parse_date(text, DateFormat::DateAndTime); };
+  EXPECT_EQ(time("1970-01-02T12:00:00"), 1.5);
+  EXPECT_EQ(time("1970-01-02 12:00"), 1.5);
+  EXPECT_EQ(time("1970-01-02T12:00:00.000Z"), 1.5);
+  EXPECT_EQ(time("1970-01-02T12:00:00+12:00"), 1.0);
+  EXPECT_EQ(time("1970-01-02T12:00:00-0600"), 1.75);
+  EXPECT_EQ(time("1970-01-02"), 1.0);
+  for (const char* text : {"1970-01-02T24:00:00", "1970-01-02T12", "1970-01-02T12:60", "1970-01-02T12:00:00x",
+                           "1970-01-02T12:00:00+15:00", "1970-01-02T", "1970-01-02x12:00", "1970-01-02T12:00:61"})
+    EXPECT_FALSE(time(text)) << text;
+  for (const DateForm& form : kDateForms) {
     for (const double days : {-10000.0, -1.0, 0.0, 19782.0})
-      EXPECT_EQ(parse_date(show_date(days, format), format), days);
+      EXPECT_EQ(parse_date(show_date(days, form.format), form.format), days) << form.pattern;
   }
+  EXPECT_EQ(show_date(-0.25, DateFormat::DateAndTime), "1969-12-31T18:00:00");
 }
 
 }  // namespace

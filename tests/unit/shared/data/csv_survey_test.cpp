@@ -14,7 +14,7 @@ class CsvSurveyTest : public ::testing::Test {
   Result<CsvSurvey> survey(const std::string& text, std::optional<char> separator = {}) {
     const std::filesystem::path file = folder_.path() / "f.csv";
     std::ofstream(file, std::ios::binary) << text;
-    return survey_csv(file, separator);
+    return survey_csv(file, {.separator = separator});
   }
   tests::TemporaryFolder folder_;
 };
@@ -24,7 +24,7 @@ TEST_F(CsvSurveyTest, FindsSeparatorAndDecimalCommaAndCountsWhatCellsAre) {
       survey(
           "\xef\xbb\xbf\"a, b\";kg;born;ward\r\n1;70,5;01.02.1970;x\r\n\r\nNA;80;02.02.1970;x\r\n3;?;03.02.1970;y\r\n")
           .value();
-  EXPECT_EQ(found.dialect, (CsvDialect{';', true}));
+  EXPECT_EQ(found.dialect, (CsvDialect{';', {true}}));
   EXPECT_EQ(found.records, 3);
   ASSERT_EQ(found.columns.size(), 4U);
   EXPECT_EQ(found.columns[0].name, "a, b");
@@ -34,9 +34,36 @@ TEST_F(CsvSurveyTest, FindsSeparatorAndDecimalCommaAndCountsWhatCellsAre) {
   EXPECT_EQ(found.columns[1].numbers, 1);  // 80
   EXPECT_EQ(found.columns[2].dates[static_cast<std::size_t>(DateFormat::DayMonthYear)], 3);
   EXPECT_EQ(found.columns[3].values, (std::map<std::string, std::int64_t>{{"x", 2}, {"y", 1}}));
-  EXPECT_EQ(survey("a\tb\n1\t2\n").value().dialect, (CsvDialect{'\t', false}));
+  EXPECT_EQ(survey("a\tb\n1\t2\n").value().dialect, (CsvDialect{'\t'}));
   EXPECT_EQ(survey("a,b\n1.5,2\n").value().dialect, CsvDialect{});
   EXPECT_EQ(survey("a;b,c\n1;2,5\n", ',').value().columns.size(), 2U);  // as asked
+  EXPECT_EQ(survey("a b\n1 2\n").value().dialect, CsvDialect{' '});
+  EXPECT_EQ(survey("sex of child\nf\n").value().dialect, CsvDialect{});  // blanks of a name
+  EXPECT_EQ(survey("sep=|\r\na;a|b\r\n1|2\r\n").value().dialect, CsvDialect{'|'});
+}
+
+/// 12,345 is twelve thousand or little more than twelve: another column tells, or the owner.
+TEST_F(CsvSurveyTest, NeverGuessesWhatACommaBeforeThreeDigitsMeans) {
+  const auto numbers = [this](const std::string& text, std::optional<bool> comma = {}) {
+    const std::filesystem::path file = folder_.path() / "f.csv";
+    std::ofstream(file) << text;
+    const CsvSurvey found = survey_csv(file, {.decimal_comma = comma}).value();
+    return std::pair(found.dialect.numbers, found.undecided);
+  };
+  const NumberForm point{};
+  const NumberForm comma{true};
+  const NumberForm point_groups{false, true};
+  const NumberForm comma_groups{true, true};
+  EXPECT_EQ(numbers("a;b\n12,345;1\n1,000;2\n"), std::pair(point, std::string("a")));
+  EXPECT_EQ(numbers("a;b\n12,345;1\n1,000;2\n", false), std::pair(point_groups, std::string()));
+  EXPECT_EQ(numbers("a;b\n12,345;1\n1,000;2\n", true), std::pair(comma, std::string()));
+  EXPECT_EQ(numbers("a;b\n12,345;1.5\n1,000;2\n"), std::pair(point_groups, std::string()));
+  EXPECT_EQ(numbers("a;b\n12,345;1,5\n1,000;2\n"), std::pair(comma, std::string()));
+  EXPECT_EQ(numbers("a;b\n12,345;1\n1,000.5;2\n"), std::pair(point_groups, std::string()));
+  EXPECT_EQ(numbers("a;b\n12,345;1\n1,234,567;2\n"), std::pair(point_groups, std::string()));
+  EXPECT_EQ(numbers("a;b\n12,345;1\n0,123;2\n"), std::pair(comma, std::string()));  // no group begins with 0
+  EXPECT_EQ(numbers("a;b\n12.345;1,5\n1.000;2\n"), std::pair(comma_groups, std::string()));
+  EXPECT_EQ(numbers("a;b\n12.345;1\n1.000;2\n"), std::pair(point, std::string()));  // a remark of the draft tells
 }
 
 TEST_F(CsvSurveyTest, StopsCountingValuesThatAreTooManyOrNoPlainText) {

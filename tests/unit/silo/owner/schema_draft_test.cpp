@@ -75,7 +75,7 @@ TEST_F(SchemaDraftTest, NamesTheColumnThatWasProbablyMeantAndWhyAFileCannotBeRea
   data::ColumnSurvey whole;
   whole.name = "age;sick";
   EXPECT_EQ(
-      draft_schema({{}, 1, {whole}}, "sick").error().message,
+      draft_schema({{}, {}, 1, {whole}}, "sick").error().message,
       "the file has no column \"sick\" for the label: its one column is \"age;sick\"; is another separator meant, "
       "as --separator says it?");
   EXPECT_TRUE(data::survey_csv(folder_.path() / "none.csv", {})

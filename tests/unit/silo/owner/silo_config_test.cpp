@@ -37,7 +37,10 @@ TEST(SiloConfigTest, ADataSetSaysHowItsFileIsWrittenAndNothingElse) {
     ASSERT_FALSE(refused) << problem;
     EXPECT_NE(refused.error().message.find(problem), std::string::npos) << refused.error().message;
   };
-  says({{"separator", "|"}}, R"(/file/separator: expected one of ",", ";", "tab", got "|")");
+  EXPECT_EQ(dialect_of({{"separator", "|"}, {"grouped", true}, {"encoding", "UTF-16"}}).value(),
+            (data::CsvDialect{'|', {false, true}, data::TextEncoding::Utf16}));
+  says({{"separator", ":"}}, R"(/file/separator: expected one of ",", ";", "tab", "|", "blank", got ":")");
+  says({{"encoding", "EBCDIC"}}, R"(/file/encoding: expected one of "UTF-8")");
   says({{"decimal", ","}}, R"(/file/decimal: expected one of "point", "comma")");
   says({{"missing", "NA"}}, "/file/missing: unknown key");
   says(";", "/file: expected an object");

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+namespace undertone::data {
+
+/// How numbers are written.
+struct NumberForm {
+  bool decimal_comma = false;  // 1,5 is a number, and 1.5 is none
+  /// The digits before the decimal mark may stand in groups of three, with the other mark between them: 12,345.6, or
+  /// 12.345,6 with a decimal comma.
+  bool grouped = false;
+  friend bool operator==(const NumberForm&, const NumberForm&) = default;
+};
+
+/// A finite number in decimal digits and nothing else. A plus sign may stand before it.
+[[nodiscard]] std::optional<double> parse_number(std::string_view text, const NumberForm& form);
+
+/// Whether the text is one to three digits, the mark and three digits: 12,345 is twelve thousand in some countries, and
+/// twelve in others. What begins with a zero is no group.
+[[nodiscard]] bool is_one_group(std::string_view text, char mark);
+
+}  // namespace undertone::data

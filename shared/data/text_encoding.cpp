@@ -1,0 +1,62 @@
+#include "shared/data/text_encoding.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <fmt/format.h>
+#include <iconv.h>
+
+namespace undertone::data {
+namespace {
+
+constexpr std::string_view kUtf8Mark = "\xef\xbb\xbf";
+
+}  // namespace
+
+const char* name_of(TextEncoding encoding) {
+  const auto* const found = std::find_if(kTextEncodings.begin(), kTextEncodings.end(),
+                                         [encoding](const NamedEncoding& named) { return named.encoding == encoding; });
+  UNDERTONE_CHECK(found != kTextEncodings.end());
+  return found->name;
+}
+
+bool has_utf16_mark(std::string_view bytes) {
+  return bytes.substr(0, 2) == "\xff\xfe" || bytes.substr(0, 2) == "\xfe\xff";
+}
+
+void TextDecoder::Close::operator()(void* conversion) const noexcept { ::iconv_close(conversion); }
+
+TextDecoder::TextDecoder(TextEncoding encoding) : encoding_(encoding) {
+  if (encoding == TextEncoding::Utf8) return;
+  iconv_t made = ::iconv_open("UTF-8", name_of(encoding));
+  UNDERTONE_CHECK(made != reinterpret_cast<iconv_t>(-1));
+  conversion_.reset(made);
+}
+
+Result<std::string_view> TextDecoder::decode(std::string_view block) {
+  const bool first = !std::exchange(begun_, true);
+  if (conversion_ == nullptr) {
+    if (first && block.substr(0, kUtf8Mark.size()) == kUtf8Mark) block.remove_prefix(kUtf8Mark.size());
+    return block;
+  }
+  std::string in = std::move(rest_) + std::string(block);
+  rest_.clear();
+  out_.resize(4 * in.size() + 16);  // a byte becomes three at most, and a pair of them four
+  char* from = in.data();
+  std::size_t left = in.size();
+  char* to = out_.data();
+  std::size_t room = out_.size();
+  if (::iconv(conversion_.get(), &from, &left, &to, &room) == static_cast<std::size_t>(-1)) {
+    if (errno != EINVAL || left > 4)
+      return Error{ErrorCode::InvalidData, fmt::format("expected text in {}", name_of(encoding_))};
+    rest_.assign(from, left);
+  }
+  return std::string_view(out_.data(), out_.size() - room);
+}
+
+Status TextDecoder::finish() const {
+  if (rest_.empty()) return {};
+  return Error{ErrorCode::InvalidData,
+               fmt::format("expected text in {}, which ends in the middle of a character", name_of(encoding_))};
+}
+
+}  // namespace undertone::data
