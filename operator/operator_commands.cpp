@@ -286,7 +286,7 @@ int watch_run(const OperatorOptions& options) {
       const std::string line = progress.closed(round, state->body);
       if (options.json) {
         fmt::print("{}\n", round.dump());
-      } else if (!status.is_drawn()) {
+      } else if (!status.is_drawn() && progress.is_line_due()) {
         status.print(line);
       }
     }

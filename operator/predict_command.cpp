@@ -60,22 +60,32 @@ std::vector<Prediction> predictions_of(const SavedModel& model, const models::Re
   return out;
 }
 
-std::string as_csv(const std::vector<Prediction>& predictions) {
+/// What a line begins with: the record's id, or its number where the file has none.
+struct RecordNames {
+  std::string title = "record";
+  std::vector<std::string> ids;  // none: numbers from 1
+};
+
+std::string as_csv(const std::vector<Prediction>& predictions, const RecordNames& names) {
   const bool sure = !predictions.empty() && predictions.front().probability.has_value();
-  std::string text = sure ? "record,probability,prediction\n" : "record,prediction\n";
+  std::string text = names.ids.empty() ? names.title : data::csv_text_cell(names.title);
+  text += sure ? ",probability,prediction\n" : ",prediction\n";
   std::size_t record = 0;
   for (const Prediction& one : predictions) {
-    text += fmt::format("{},", ++record);
-    if (one.probability) text += fmt::format("{:.9g},", *one.probability);
-    text += (one.value ? one.text : data::csv_text_cell(one.text)) + "\n";
+    text += names.ids.empty() ? std::to_string(record + 1) : data::csv_text_cell(names.ids[record]);
+    ++record;
+    if (one.probability) text += fmt::format(",{:.9g}", *one.probability);
+    text += "," + (one.value ? one.text : data::csv_text_cell(one.text)) + "\n";
   }
   return text;
 }
 
-std::string as_json(const std::vector<Prediction>& predictions) {
+std::string as_json(const std::vector<Prediction>& predictions, const RecordNames& names) {
   Json rows = Json::array();
   for (const Prediction& one : predictions) {
-    Json row = {{"record", rows.size() + 1}};
+    const std::size_t record = rows.size();
+    Json row = {{"record", record + 1}};
+    if (!names.ids.empty()) row["id"] = names.ids[record];
     if (one.probability) row["probability"] = *one.probability;
     row["prediction"] = one.value ? Json(*one.value) : Json(one.text);
     rows.push_back(std::move(row));
@@ -116,32 +126,37 @@ std::vector<std::string> scores_of(const data::Schema& schema, const std::vector
 /// The records, with their labels where the file has them.
 struct ReadRecords {
   models::Records records;
+  RecordNames names;
   bool labelled = false;
   std::string why_not;  // where it is not
 };
 
-Result<ReadRecords> read_records(const std::filesystem::path& csv, const data::Schema& schema) {
+Result<ReadRecords> read_records(const PredictRequest& request, const data::Schema& schema) {
   data::CsvOptions options;
-  Result<data::CsvRecords> labelled = data::read_csv(csv, schema, options);
-  if (labelled) return ReadRecords{std::move(labelled->records), true, ""};
+  options.dialect = request.dialect;
+  if (!request.id.empty()) options.kept = request.id;
+  const auto names = [&request](std::vector<std::string>&& ids) {
+    return request.id.empty() ? RecordNames{} : RecordNames{request.id, std::move(ids)};
+  };
+  Result<data::CsvRecords> labelled = data::read_csv(request.csv, schema, options);
+  if (labelled) return ReadRecords{std::move(labelled->records), names(std::move(labelled->kept)), true, ""};
   options.with_label = false;
-  UNDERTONE_TRY(data::CsvRecords plain, data::read_csv(csv, schema, options));
-  return ReadRecords{std::move(plain.records), false,
+  UNDERTONE_TRY(data::CsvRecords plain, data::read_csv(request.csv, schema, options));
+  return ReadRecords{std::move(plain.records), names(std::move(plain.kept)), false,
                      labelled.error().message.substr(0, labelled.error().message.find('\n'))};
 }
 
 }  // namespace
 
-int predict(const std::filesystem::path& model_file, const std::filesystem::path& csv, const std::filesystem::path& out,
-            bool json) {
-  const Result<SavedModel> model = load_model(model_file);
+int predict(const PredictRequest& request) {
+  const Result<SavedModel> model = load_model(request.model);
   if (!model) return service::fail(model.error());
   if (model->moments) {
     return service::fail({ErrorCode::InvalidArgument,
                           fmt::format("{}: moments of features predict nothing; \"undertone components\" reads them",
-                                      model_file.string())});
+                                      request.model.string())});
   }
-  Result<ReadRecords> read = read_records(csv, model->schema);
+  Result<ReadRecords> read = read_records(request, model->schema);
   if (!read) return service::fail(read.error());
   const Eigen::VectorXd targets = read->labelled ? read->records.targets : Eigen::VectorXd();
   if (model->projection) read->records = model->projection->project({std::move(read->records), {}}).training;
@@ -151,13 +166,13 @@ int predict(const std::filesystem::path& model_file, const std::filesystem::path
   const bool scored = read->labelled && !predictions.empty();
   for (const std::string& line : scored ? scores_of(model->schema, predictions, targets) : std::vector<std::string>())
     fmt::print(stderr, "{}\n", line);
-  const std::string content = json ? as_json(predictions) : as_csv(predictions);
-  if (out.empty() || out == "-") {
+  const std::string content = request.json ? as_json(predictions, read->names) : as_csv(predictions, read->names);
+  if (request.out.empty() || request.out == "-") {
     fmt::print("{}", content);
     return service::kDone;
   }
-  if (Status written = write_file_atomically(out, content); !written) return service::fail(written.error());
-  fmt::print(stderr, "{} predictions in {}\n", predictions.size(), out.string());
+  if (Status written = write_file_atomically(request.out, content); !written) return service::fail(written.error());
+  fmt::print(stderr, "{} predictions in {}\n", predictions.size(), request.out.string());
   return service::kDone;
 }
 

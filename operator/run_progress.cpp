@@ -94,6 +94,7 @@ std::string RunProgress::closed(const Json& round, const Json& run) {
   total_ = run.value("rounds_total", total_);
   answered_ = round.at("answered").size();
   recent_ms_.push_back(round.at("elapsed_ms").get<double>());
+  silent_ms_ += recent_ms_.back();
   if (recent_ms_.size() > kRecentRounds) recent_ms_.pop_front();
   if (round.contains("metrics")) metrics_ = shown_metrics(round["metrics"]);
   std::string line = fmt::format("round {:>5}{}  silos {}/{}", closed_, total_ == 0 ? "" : fmt::format("/{}", total_),
@@ -103,6 +104,18 @@ std::string RunProgress::closed(const Json& round, const Json& run) {
   line += fmt::format("  epsilon <= {:.4g}", largest_epsilon_of(run));
   if (const std::optional<double> left = seconds_left(); left && *left > 0.0) line += "  ETA " + shown_duration(*left);
   return line;
+}
+
+bool RunProgress::is_line_due() {
+  constexpr double kSilentMsMost = 1000.0;
+  const std::uint64_t tenth = total_ == 0 ? 0 : 10 * closed_ / total_;
+  const bool due = !has_lines_ || tenth > lined_tenth_ || silent_ms_ >= kSilentMsMost;
+  if (due) {
+    silent_ms_ = 0.0;
+    lined_tenth_ = tenth;
+    has_lines_ = true;
+  }
+  return due;
 }
 
 std::optional<double> RunProgress::seconds_left() const {

@@ -24,6 +24,9 @@ class RunProgress {
 
   /// Takes a closed round. @param run the run's state @return the round's line
   [[nodiscard]] std::string closed(const Json& round, const Json& run);
+  /// Whether the round that was just taken is worth a line where none is drawn over: the first, the last, one that ends
+  /// another tenth of the run, and one a second of the rounds' own time.
+  [[nodiscard]] bool is_line_due();
   /// By the mean of the newest rounds. Nothing before the first round, and where the run's length is not known.
   [[nodiscard]] std::optional<double> seconds_left() const;
 
@@ -44,6 +47,9 @@ class RunProgress {
   std::string metrics_;           // of the newest evaluation
   std::deque<double> recent_ms_;  // of the newest rounds, newest last
   std::optional<std::int64_t> join_ends_at_;
+  double silent_ms_ = 0.0;         // of rounds since the last line
+  std::uint64_t lined_tenth_ = 0;  // of the run, of the last line
+  bool has_lines_ = false;
 };
 
 }  // namespace undertone::operators

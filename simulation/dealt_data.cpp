@@ -151,9 +151,11 @@ Result<DealtData> DealtData::deal(const jobs::Job& job, const std::filesystem::p
   }
   const std::filesystem::path folder = job_file.parent_path();
   UNDERTONE_TRY(RecordTable table, RecordTable::read(job.simulation->files, folder));
+  table.conform_to(job.schema);
   std::optional<RecordTable> test;
   if (job.simulation->test) {
     UNDERTONE_TRY(RecordTable read, RecordTable::read(*job.simulation->test, folder));
+    read.conform_to(job.schema);
     if (read.header() != table.header()) {
       return Error{ErrorCode::InvalidData,
                    fmt::format("{}:1: expected the columns of {}, found others", read.name(), table.name())};

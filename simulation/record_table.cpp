@@ -7,6 +7,7 @@
 #include "shared/base/files.hpp"
 #include "shared/base/overloaded.hpp"
 #include "shared/data/cifar_reader.hpp"
+#include "shared/data/column_name.hpp"
 #include "shared/data/idx_reader.hpp"
 
 namespace undertone::simulation {
@@ -34,8 +35,8 @@ std::vector<std::string> image_columns(const data::Images& images) {
 }  // namespace
 
 RecordTable::RecordTable(std::string name, std::vector<std::string> header,
-                         std::variant<data::CsvTable, data::LabelledImages> content)
-    : name_(std::move(name)), header_(std::move(header)), content_(std::move(content)) {}
+                         std::variant<data::CsvTable, data::LabelledImages> content, data::NumberForm numbers)
+    : name_(std::move(name)), header_(std::move(header)), content_(std::move(content)), numbers_(numbers) {}
 
 Result<RecordTable> RecordTable::read(const jobs::RecordFiles& files, const std::filesystem::path& folder) {
   const auto of_images = [](const std::filesystem::path& first,
@@ -47,9 +48,10 @@ Result<RecordTable> RecordTable::read(const jobs::RecordFiles& files, const std:
   return std::visit(Overloaded{[&](const jobs::CsvRecords& csv) -> Result<RecordTable> {
                                  const std::filesystem::path file = folder / csv.file;
                                  UNDERTONE_TRY(const std::string text, read_file(file, kTableBytesMax));
-                                 UNDERTONE_TRY(data::CsvTable table, data::parse_csv(text, file.string()));
+                                 UNDERTONE_TRY(data::CsvTable table, data::parse_csv(text, file.string(), csv.dialect));
                                  std::vector<std::string> header = table.header;
-                                 return RecordTable(file.string(), std::move(header), std::move(table));
+                                 return RecordTable(file.string(), std::move(header), std::move(table),
+                                                    csv.dialect.numbers);
                                },
                                [&](const jobs::IdxRecords& idx) {
                                  const std::filesystem::path images = folder / idx.images;
@@ -61,6 +63,29 @@ Result<RecordTable> RecordTable::read(const jobs::RecordFiles& files, const std:
                                  return of_images(batches.front(), data::read_cifar10(batches));
                                }},
                     files);
+}
+
+void RecordTable::conform_to(const data::Schema& schema) {
+  const data::ColumnNames names(header_);
+  const auto conform = [&](const std::string& name, const data::NumericColumn* number) {
+    const std::optional<std::size_t> found = names.find(name);
+    if (!found) return;
+    header_[*found] = name;
+    auto* csv = std::get_if<data::CsvTable>(&content_);
+    if (csv == nullptr || number == nullptr || number->date || numbers_ == data::NumberForm{}) return;
+    const auto is_missing = [number](const std::string& cell) {
+      return number->missing && std::find(number->missing->texts.begin(), number->missing->texts.end(), cell) !=
+                                    number->missing->texts.end();
+    };
+    for (std::vector<std::string>& row : csv->rows) {
+      if (!is_missing(row[*found])) row[*found] = data::plain_number(row[*found], numbers_);
+    }
+  };
+  for (const data::FeatureColumn& column : schema.features)
+    conform(data::name_of(column), std::get_if<data::NumericColumn>(&column));
+  const auto* number = std::get_if<data::NumericLabel>(&schema.label);
+  conform(data::label_column(schema), number == nullptr ? nullptr : &number->column);
+  if (auto* csv = std::get_if<data::CsvTable>(&content_)) csv->header = header_;
 }
 
 std::size_t RecordTable::rows() const noexcept {

@@ -25,6 +25,10 @@ class RecordTable {
   /// @param folder that relative paths start from
   [[nodiscard]] static Result<RecordTable> read(const jobs::RecordFiles& files, const std::filesystem::path& folder);
 
+  /// Writes the names of columns as the schema does, and the numbers of its columns with a decimal point, so that
+  /// nothing later has to know how the file was written.
+  void conform_to(const data::Schema& schema);
+
   [[nodiscard]] const std::string& name() const noexcept { return name_; }  // of its first file, for errors
   [[nodiscard]] const std::vector<std::string>& header() const noexcept { return header_; }
   [[nodiscard]] std::size_t rows() const noexcept;
@@ -34,12 +38,13 @@ class RecordTable {
 
  private:
   RecordTable(std::string name, std::vector<std::string> header,
-              std::variant<data::CsvTable, data::LabelledImages> content);
+              std::variant<data::CsvTable, data::LabelledImages> content, data::NumberForm numbers = {});
   [[nodiscard]] std::string cell(std::size_t row, std::size_t column) const;
 
   std::string name_;
   std::vector<std::string> header_;
   std::variant<data::CsvTable, data::LabelledImages> content_;
+  data::NumberForm numbers_;  // as its cells write them
 };
 
 /// The different values of a column, numbered in their order: numbers first, "10" after "9", then texts.

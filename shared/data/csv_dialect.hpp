@@ -3,8 +3,8 @@
 #include <array>
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <string_view>
-#include <utility>
 
 #include "shared/data/numbers.hpp"
 #include "shared/data/text_encoding.hpp"
@@ -19,10 +19,32 @@ struct CsvDialect {
   friend bool operator==(const CsvDialect&, const CsvDialect&) = default;
 };
 
-/// What may stand between cells, and how it is called.
-inline constexpr std::array<std::pair<char, const char*>, 5> kSeparators = {
-    {{',', "commas"}, {';', "semicolons"}, {'\t', "tabs"}, {'|', "vertical bars"}, {' ', "blanks"}}};
-[[nodiscard]] const char* separator_words(char separator);
+/// What may stand between cells.
+struct NamedSeparator {
+  char mark;
+  const char* name;   // in configurations and options
+  const char* words;  // of several
+};
+inline constexpr std::array<NamedSeparator, 5> kSeparators = {{{',', ",", "commas"},
+                                                               {';', ";", "semicolons"},
+                                                               {'\t', "tab", "tabs"},
+                                                               {'|', "|", "vertical bars"},
+                                                               {' ', "blank", "blanks"}}};
+[[nodiscard]] const NamedSeparator& named(char separator);
+
+/// A dialect as the options of a command say it; what is empty is not said.
+struct DialectOptions {
+  std::string separator = {};  // @see kSeparators
+  std::string decimal = {};    // "point" or "comma"
+  std::string encoding = {};   // @see kTextEncodings
+  bool grouped = false;
+
+  [[nodiscard]] std::optional<char> separator_said() const;
+  [[nodiscard]] std::optional<bool> decimal_comma_said() const;
+  [[nodiscard]] std::optional<TextEncoding> encoding_said() const;
+  /// With what is usual in place of what is not said.
+  [[nodiscard]] CsvDialect dialect() const;
+};
 
 /// The first line of what Excel writes for itself: "sep=;".
 struct SeparatorLine {

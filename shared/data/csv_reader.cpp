@@ -70,6 +70,9 @@ struct Reading {
   const PersonColumn* person = nullptr;
   std::size_t person_column = SIZE_MAX;
   std::vector<PersonKey> persons;
+  std::string kept_name;
+  std::size_t kept_column = SIZE_MAX;
+  std::vector<std::string> kept;
   std::vector<std::string> problems;
   bool fatal = false;
 
@@ -85,18 +88,18 @@ struct Reading {
 /// What a header that came out as one cell looks like; empty where there is nothing to say.
 std::string other_separator(const std::vector<std::string>& header) {
   if (header.size() != 1) return "";
-  for (const auto& [mark, name] : kSeparators) {
+  for (const auto& [mark, name, words] : kSeparators) {
     if (mark != ' ' && header.front().find(mark) != std::string::npos)
-      return fmt::format("; the header is one cell that holds {}: is that what separates the file's cells?", name);
+      return fmt::format("; the header is one cell that holds {}: is that what separates the file's cells?", words);
   }
   return "";
 }
 
 /// The same of a header of cells in quotation marks, which none of them may follow but the separator.
 std::string other_separator_after_quote(std::string_view line, char separator) {
-  for (const auto& [mark, name] : kSeparators) {
+  for (const auto& [mark, name, words] : kSeparators) {
     if (mark != separator && line.find(std::string{'"', mark}) != std::string_view::npos)
-      return fmt::format("; {} follow them in the header: is that what separates the file's cells?", name);
+      return fmt::format("; {} follow them in the header: is that what separates the file's cells?", words);
   }
   return "";
 }
@@ -130,6 +133,10 @@ void on_field(void* text, std::size_t size, void* state) {
   }
   if (column == reading.mark_column && static_cast<std::size_t>(reading.record) < reading.marked.size())
     reading.marked[static_cast<std::size_t>(reading.record)] = cell == reading.mark->value;
+  if (column == reading.kept_column && static_cast<std::size_t>(reading.record) < reading.kept.size()) {
+    if (!is_utf8(cell)) reading.problem(reading.column_name(column) + ": expected UTF-8 text" + kConvertHint, false);
+    reading.kept[static_cast<std::size_t>(reading.record)] = cell;
+  }
   if (column == reading.person_column) return take_person(reading, static_cast<char*>(text), size);
   if (column >= reading.header.size() || !reading.encoder->reads(column)) return;
   if (reading.record >= reading.targets.size()) return reading.problem("the file grew while it was read", true);
@@ -142,11 +149,12 @@ void on_field(void* text, std::size_t size, void* state) {
 
 void find_mark(Reading& reading) {
   const std::string name = plain_text(reading.mark->column);
-  const auto found = find_column(reading.header.begin(), reading.header.end(), reading.mark->column);
-  if (found == reading.header.end())
+  const ColumnNames names(reading.header);
+  const std::optional<std::size_t> found = names.find(reading.mark->column);
+  if (!found)
     return reading.problem(fmt::format("expected the column \"{}\", which says whose records are public", name), true);
-  reading.mark_column = static_cast<std::size_t>(found - reading.header.begin());
-  if (find_column(found + 1, reading.header.end(), reading.mark->column) != reading.header.end())
+  reading.mark_column = *found;
+  if (names.count(reading.mark->column) > 1)
     return reading.problem(fmt::format("expected one column \"{}\", found several", name), true);
   if (reading.encoder->reads(reading.mark_column)) {
     reading.problem(fmt::format("the column \"{}\" says whose records are public, and so it may be no feature and no "
@@ -157,15 +165,21 @@ void find_mark(Reading& reading) {
 }
 
 void find_person(Reading& reading) {
-  const auto found = find_column(reading.header.begin(), reading.header.end(), reading.person->column);
+  const ColumnNames names(reading.header);
+  const std::optional<std::size_t> found = names.find(reading.person->column);
   // The column's name is the silo's own: errors are for its terminal, and yet do not say it.
-  if (found == reading.header.end())
-    return reading.problem("expected the column of persons' ids that the configuration names", true);
-  reading.person_column = static_cast<std::size_t>(found - reading.header.begin());
-  if (find_column(found + 1, reading.header.end(), reading.person->column) != reading.header.end())
+  if (!found) return reading.problem("expected the column of persons' ids that the configuration names", true);
+  reading.person_column = *found;
+  if (names.count(reading.person->column) > 1)
     return reading.problem("expected one column of persons' ids, found several of its name", true);
   if (reading.encoder->reads(reading.person_column))
     reading.problem("the column of persons' ids may be no feature and no label", true);
+}
+
+void find_kept(Reading& reading) {
+  const std::optional<std::size_t> found = ColumnNames(reading.header).find(reading.kept_name);
+  if (!found) return reading.problem(fmt::format("there is no column \"{}\"", plain_text(reading.kept_name)), true);
+  reading.kept_column = *found;
 }
 
 void on_row(int terminator, void* state) {
@@ -182,6 +196,7 @@ void on_row(int terminator, void* state) {
     reading.encoder.emplace(*std::move(encoder));
     if (reading.mark != nullptr) find_mark(reading);
     if (reading.person != nullptr && !reading.fatal) find_person(reading);
+    if (!reading.kept.empty() && !reading.fatal) find_kept(reading);
     reading.features.setZero(static_cast<Eigen::Index>(reading.encoder->width()), reading.targets.size());
   } else if (reading.column != 0) {  // an empty line is no record
     if (reading.column != reading.header.size()) {
@@ -244,6 +259,7 @@ Result<CsvRecords> read_csv(const std::filesystem::path& file, const Schema& sch
   // First the number of lines, so that records are stored where they stay.
   std::uint64_t total = 0;
   std::int64_t lines = 1;
+  const std::size_t unit = options.dialect.encoding == TextEncoding::Utf16 ? 2 : 1;  // bytes
   while (true) {
     const ssize_t size = blocks.read(block);
     if (size < 0) return unreadable(errno);
@@ -252,15 +268,16 @@ Result<CsvRecords> read_csv(const std::filesystem::path& file, const Schema& sch
         has_utf16_mark({block.data(), static_cast<std::size_t>(size)})) {
       return Error{
           ErrorCode::InvalidData,
-          fmt::format("{}:1: expected UTF-8 text, found UTF-16: \"encoding\" of the data set's \"file\" says so",
-                      file.string())};
+          fmt::format(
+              "{}:1: expected UTF-8 text, found UTF-16: write \"encoding\": \"UTF-16\" under \"file\" of the data set",
+              file.string())};
     }
     total += static_cast<std::uint64_t>(size);
     const std::string_view bytes(block.data(), static_cast<std::size_t>(size));
     lines += std::count(bytes.begin(), bytes.end(), '\n');
     if (bytes.find('\r') != std::string_view::npos) {  // either ends a line, and so does the pair
       for (std::size_t i = 0; i < bytes.size(); ++i)
-        lines += bytes[i] == '\r' && (i + 1 == bytes.size() || bytes[i + 1] != '\n') ? 1 : 0;
+        lines += bytes[i] == '\r' && (i + unit >= bytes.size() || bytes[i + unit] != '\n') ? 1 : 0;
     }
   }
   if (total == 0)
@@ -281,6 +298,10 @@ Result<CsvRecords> read_csv(const std::filesystem::path& file, const Schema& sch
     reading.person = &*options.person;
     reading.persons.assign(static_cast<std::size_t>(lines), PersonKey{});
   }
+  if (options.kept) {
+    reading.kept_name = *options.kept;
+    reading.kept.assign(static_cast<std::size_t>(lines), "");
+  }
   csv_parser parser;
   UNDERTONE_CHECK(csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI | CSV_REPALL_NL) == 0);
   csv_set_delim(&parser, static_cast<unsigned char>(options.dialect.separator));
@@ -295,12 +316,7 @@ Result<CsvRecords> read_csv(const std::filesystem::path& file, const Schema& sch
     if (size == 0) break;
     std::string_view bytes(block.data(), static_cast<std::size_t>(size));
     if (options.bytes) options.bytes(bytes);
-    const Result<std::string_view> text = decoder.decode(bytes);
-    if (!text) {
-      reading.problem(text.error().message, true);
-      break;
-    }
-    bytes = *text;
+    bytes = decoder.decode(bytes);
     if (const auto line = done == 0 ? separator_line(bytes) : std::nullopt) {
       bytes.remove_prefix(line->bytes);
       reading.first_line = ++reading.line;
@@ -314,6 +330,10 @@ Result<CsvRecords> read_csv(const std::filesystem::path& file, const Schema& sch
       const std::string_view line = reading.header_done ? std::string_view() : bytes.substr(0, bytes.find('\n'));
       const char separator = static_cast<char>(csv_get_delim(&parser));
       reading.problem("a quotation mark where none may stand" + other_separator_after_quote(line, separator), true);
+      break;
+    }
+    if (const Status text = decoder.so_far(); !text) {
+      reading.problem(text.error().message, true);
       break;
     }
     done += static_cast<std::uint64_t>(size);
@@ -341,10 +361,12 @@ Result<CsvRecords> read_csv(const std::filesystem::path& file, const Schema& sch
   if (reading.mark != nullptr) reading.marked.resize(static_cast<std::size_t>(reading.record));
   if (reading.person != nullptr) explicit_bzero(block.data(), block.size());  // the last ids stood in it
   if (reading.person != nullptr) reading.persons.resize(static_cast<std::size_t>(reading.record));
+  if (options.kept) reading.kept.resize(static_cast<std::size_t>(reading.record));
   return CsvRecords{{std::move(reading.features), std::move(reading.targets)},
                     reading.encoder->facts(),
                     std::move(reading.marked),
-                    std::move(reading.persons)};
+                    std::move(reading.persons),
+                    std::move(reading.kept)};
 }
 
 }  // namespace undertone::data

@@ -27,6 +27,7 @@ struct CsvOptions {
   CsvDialect dialect = {};
   std::optional<RowMark> mark = {};
   std::optional<PersonColumn> person = {};
+  std::optional<std::string> kept = {};         // a column whose texts are kept as they are
   std::function<void(std::string_view)> bytes;  // sees every byte of the file, in order: for a digest
   std::function<void(std::uint64_t bytes, std::uint64_t of, std::int64_t records)> progress;  // each 16 MiB
 };
@@ -36,6 +37,7 @@ struct CsvRecords {
   std::vector<ColumnFacts> columns;
   std::vector<bool> marked;             // one for each record, where there is a mark to look for; else none
   std::vector<PersonKey> persons = {};  // one for each record, where there are persons; else none
+  std::vector<std::string> kept = {};   // one for each record, where a column is kept; else none
 };
 
 /// Bounds on what a file can make this process hold.
@@ -46,7 +48,7 @@ inline constexpr std::size_t kCsvColumnsMax = 100'000;
 [[nodiscard]] bool is_utf8(std::string_view text);
 /// How a file of another encoding is mended: said after what is expected.
 inline constexpr const char* kConvertHint =
-    " (\"encoding\" of the data set's \"file\" says what else it is: \"Windows-1252\" is what Windows writes)";
+    " (Windows often writes Windows-1252: write \"encoding\": \"Windows-1252\" under \"file\" of the data set)";
 
 /// Reads separated text with a header (RFC 4180, but for the dialect) in one pass. Memory is that of the records.
 /// @return an error that lists the first problems with file, line and column, and never a cell's value (decision 12)

@@ -5,7 +5,9 @@
 #include <csv.h>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <memory>
+#include <tuple>
 #include <utility>
 
 #include "shared/base/plain_text.hpp"
@@ -17,6 +19,7 @@ namespace {
 
 constexpr std::size_t kSurveyBlockBytes = std::size_t{1} << 20U;
 constexpr std::size_t kValueBytesMax = 200;
+constexpr std::size_t kOddBytesMax = 40;
 
 struct Survey {
   CsvSurvey out;
@@ -26,7 +29,8 @@ struct Survey {
   std::int64_t row = 1;  // that is being read; the header is the first
   std::size_t values_in_all = 0;
   std::string problem;
-  bool no_text = false;  // in the encoding that was tried
+  bool seen_text = false;  // of several bytes a character, as UTF-8 has it
+  bool no_text = false;    // nothing in it is
 
   void refuse(const std::string& what) {
     if (problem.empty()) problem = fmt::format("{}: row {}: {}", name, row, what);
@@ -37,6 +41,32 @@ void forget_values(Survey& survey, ColumnSurvey& column) {
   survey.values_in_all -= column.values.size();
   column.values.clear();
   column.many_values = true;
+}
+
+/// A number, however it is written; of 12,345 the one with a decimal comma.
+std::optional<double> number_in(std::string_view cell) {
+  for (const NumberForm& form : {NumberForm{}, NumberForm{true}, NumberForm{false, true}, NumberForm{true, true}}) {
+    if (const std::optional<double> number = parse_number(cell, form)) return number;
+  }
+  return std::nullopt;
+}
+
+/// "<0.6", ">= 200" and the like.
+bool is_limit(std::string_view cell) {
+  if (cell.front() != '<' && cell.front() != '>') return false;
+  const std::size_t from = cell.find_first_not_of("<>= ");
+  return from != std::string_view::npos && number_in(cell.substr(from)).has_value();
+}
+
+/// Counts a number among the first few in an order.
+template <class Before>
+void count_end(std::map<double, std::int64_t>& ends, double number, Before before) {
+  const auto farthest = [&] {
+    return before(ends.begin()->first, std::prev(ends.end())->first) ? std::prev(ends.end()) : ends.begin();
+  };
+  if (ends.size() == kSurveyedEndsMax && !ends.contains(number) && !before(number, farthest()->first)) return;
+  ++ends[number];
+  if (ends.size() > kSurveyedEndsMax) ends.erase(farthest());
 }
 
 void look_at(Survey& survey, ColumnSurvey& column, const std::string& cell) {
@@ -63,9 +93,13 @@ void look_at(Survey& survey, ColumnSurvey& column, const std::string& cell) {
   column.grouped_comma_numbers += is_number(true, true);
   column.zero_led +=
       cell.size() > 1 && cell.front() == '0' && cell.find_first_not_of("0123456789") == std::string::npos;
-  if (cell.front() == '<' || cell.front() == '>') {
-    const std::string_view rest = std::string_view(cell).substr(cell.find_first_not_of("<>= "));
-    column.limits += parse_number(rest, {false, false}) || parse_number(rest, {true, false}) ? 1 : 0;
+  column.limits += is_limit(cell) ? 1 : 0;
+  if (const std::optional<double> number = number_in(cell)) {
+    count_end(column.least, *number, std::less<>());
+    count_end(column.greatest, *number, std::greater<>());
+  } else if (cell.size() <= kOddBytesMax && is_plain_text(cell) &&
+             (column.odd.size() < kSurveyedOddMax || column.odd.contains(cell))) {
+    ++column.odd[cell];
   }
   for (const DateForm& form : kDateForms)
     column.dates[static_cast<std::size_t>(form.format)] += parse_date(cell, form.format) ? 1 : 0;
@@ -86,9 +120,11 @@ void survey_field(void* text, std::size_t size, void* state) {
   const std::string cell(static_cast<const char*>(text), size);
   const std::size_t at = survey.column++;
   if (!is_utf8(cell)) {  // a draft is JSON, which holds nothing else
-    survey.no_text = true;
-    return survey.refuse(fmt::format("column {}: expected UTF-8 text{}", at + 1, kConvertHint));
+    survey.no_text = !survey.seen_text;
+    return survey.refuse(
+        fmt::format("column {}: expected UTF-8 text; --encoding Windows-1252 reads what Windows often writes", at + 1));
   }
+  survey.seen_text = survey.seen_text || std::any_of(cell.begin(), cell.end(), [](char c) { return c < 0; });
   if (survey.header_done) {
     if (at < survey.out.columns.size()) look_at(survey, survey.out.columns[at], cell);
     return;
@@ -105,8 +141,9 @@ void survey_row(int /*terminator*/, void* state) {
   if (!survey.problem.empty() || survey.column == 0) return;  // an empty line is no record
   if (survey.header_done) {
     if (survey.column != survey.out.columns.size())
-      survey.refuse(
-          fmt::format("expected {} cells as in the header, found {}", survey.out.columns.size(), survey.column));
+      survey.refuse(fmt::format(
+          "expected {} cells as in the header, found {}{}", survey.out.columns.size(), survey.column,
+          survey.out.columns.size() == 1 ? "; is the first line a title? The names of columns must be first" : ""));
     ++survey.out.records;
   }
   survey.header_done = true;
@@ -124,7 +161,7 @@ std::array<std::size_t, kSeparators.size()> separators_in(std::string_view& text
     if (c == '"') quoted = !quoted;
     if (quoted) continue;
     if (c == '\n' || c == '\r') break;
-    for (std::size_t i = 0; i < found.size(); ++i) found[i] += c == kSeparators[i].first ? 1 : 0;
+    for (std::size_t i = 0; i < found.size(); ++i) found[i] += c == kSeparators[i].mark ? 1 : 0;
   }
   text.remove_prefix(at);
   text.remove_prefix(std::min(text.find_first_not_of("\r\n"), text.size()));
@@ -134,51 +171,52 @@ std::array<std::size_t, kSeparators.size()> separators_in(std::string_view& text
 /// The one that the first line has most of, before all one that the second line has as often. A blank is one only where
 /// nothing else is.
 char separator_of(std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of("\r\n"), text.size()));
   const auto first = separators_in(text);
   const auto second = separators_in(text);
   constexpr std::size_t kBlank = kSeparators.size() - 1;
-  const auto rank = [&](std::size_t i) { return std::pair(first[i] > 0 && first[i] == second[i], first[i]); };
+  // Of equal ones a comma is the last: it may belong to a name and to a number.
+  const auto rank = [&](std::size_t i) {
+    return std::tuple(first[i] > 0 && first[i] == second[i], first[i], kSeparators[i].mark != ',');
+  };
   std::size_t best = 0;
   for (std::size_t i = 1; i < kBlank; ++i) best = rank(i) > rank(best) ? i : best;
-  return first[best] == 0 && rank(kBlank).first ? kSeparators[kBlank].first : kSeparators[best].first;
+  if (first[best] > 0) return kSeparators[best].mark;
+  return std::get<0>(rank(kBlank)) ? kSeparators[kBlank].mark : CsvDialect{}.separator;
 }
 
-/// Decides how the file writes its numbers by those columns that can be read in one way alone.
+/// Decides how the file writes its numbers by those columns that can be read in one way alone. A few odd cells in a
+/// column do not count.
 void decide_numbers(const SurveyOptions& options, CsvSurvey& out) {
-  std::int64_t for_comma = 0;  // columns
-  bool grouped_points = false;
+  bool points = false;  // some column needs a decimal point
+  bool commas = false;
+  bool grouped_points = false;  // some column may have points between groups
   bool grouped_commas = false;
   for (const ColumnSurvey& column : out.columns) {
-    if (column.cells == 0) continue;
-    const bool point = column.numbers == column.cells;
-    const bool comma = column.comma_numbers == column.cells;
-    const bool in_groups = column.grouped_numbers == column.cells;
-    const bool in_comma_groups = column.grouped_comma_numbers == column.cells;
+    const std::int64_t most =
+        std::max({column.numbers, column.comma_numbers, column.grouped_numbers, column.grouped_comma_numbers});
+    if (2 * most <= column.cells) continue;
+    const bool point = column.numbers == most;
+    const bool comma = column.comma_numbers == most;
     if (comma && !point) {
       if (column.one_group_commas == column.with_comma) {  // each of them may be a thousand
         grouped_commas = true;
         out.undecided = column.name;
       } else {
-        ++for_comma;
+        commas = true;
       }
     } else if (point && !comma) {
-      if (column.one_group_points == column.with_point) {
-        grouped_points = true;
-      } else {
-        --for_comma;
-      }
-    } else if (in_groups && !in_comma_groups) {
-      grouped_commas = true;
-      --for_comma;
-    } else if (in_comma_groups && !in_groups) {
-      grouped_points = true;
-      ++for_comma;
+      (column.one_group_points == column.with_point ? grouped_points : points) = true;
+    } else if (column.grouped_numbers == most && column.grouped_comma_numbers < most) {
+      points = grouped_commas = true;
+    } else if (column.grouped_comma_numbers == most && column.grouped_numbers < most) {
+      commas = grouped_points = true;
     }
   }
-  if (for_comma != 0 || options.decimal_comma) out.undecided.clear();
-  out.dialect.numbers.decimal_comma = options.decimal_comma.value_or(for_comma > 0);
-  out.dialect.numbers.grouped =
-      out.dialect.numbers.decimal_comma ? grouped_points : grouped_commas && out.undecided.empty();
+  if (options.decimal_comma || points != commas) out.undecided.clear();
+  NumberForm& form = out.dialect.numbers;
+  form.decimal_comma = options.decimal_comma.value_or(commas && !points);
+  form.grouped = form.decimal_comma ? grouped_points : grouped_commas && out.undecided.empty();
 }
 
 }  // namespace
@@ -193,12 +231,15 @@ const std::vector<std::string>& missing_texts() {
 std::string shape_of(std::string_view cell) {
   constexpr std::size_t kShapeMax = 24;
   std::string out;
+  bool in_sign = false;  // of several bytes
   for (const char c : cell) {
     const auto byte = static_cast<unsigned char>(c);
-    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || byte >= 0x80;
+    const bool goes_on = byte >= 0x80 && byte < 0xc0;
+    if (!goes_on) in_sign = byte == 0xc2 || byte == 0xe2;  // U+0080 to U+00BF and U+2000 to U+2FFF: no letters
+    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (byte >= 0x80 && !in_sign);
     const char as = c >= '0' && c <= '9' ? '9' : letter ? 'a' : byte < 0x20 || byte == 0x7f ? '?' : c;
     if ((as == '9' || as == 'a') && !out.empty() && out.back() == as) continue;
-    if (out.size() == kShapeMax) return out + "...";
+    if (out.size() >= kShapeMax && !goes_on) return out + "...";
     out += as;
   }
   return out;
@@ -229,12 +270,7 @@ Result<CsvSurvey> survey_in(const std::filesystem::path& file, const SurveyOptio
   while (survey.problem.empty()) {
     stream.read(block.data(), static_cast<std::streamsize>(block.size()));
     if (stream.gcount() == 0) break;
-    const Result<std::string_view> text = decoder.decode({block.data(), static_cast<std::size_t>(stream.gcount())});
-    if (!text) {
-      survey.refuse(text.error().message);
-      break;
-    }
-    std::string_view bytes = *text;
+    std::string_view bytes = decoder.decode({block.data(), static_cast<std::size_t>(stream.gcount())});
     if (first) {
       const std::optional<SeparatorLine> line = separator_line(bytes);
       if (line) bytes.remove_prefix(line->bytes);
@@ -245,9 +281,11 @@ Result<CsvSurvey> survey_in(const std::filesystem::path& file, const SurveyOptio
       csv_set_delim(&parser, static_cast<unsigned char>(survey.out.dialect.separator));
       first = false;
     }
-    if (bytes.find('\0') != std::string_view::npos) survey.refuse("expected UTF-8 text, found a zero byte");
+    if (bytes.find('\0') != std::string_view::npos)
+      survey.refuse("expected UTF-8 text, found a zero byte; if it is UTF-16, say --encoding UTF-16");
     if (csv_parse(&parser, bytes.data(), bytes.size(), survey_field, survey_row, &survey) != bytes.size())
       survey.refuse("a quotation mark where none may stand");
+    if (const Status so_far = decoder.so_far(); !so_far) survey.refuse(so_far.error().message);
     row_bytes = survey.row == row ? row_bytes + bytes.size() : 0;
     row = survey.row;
     if (row_bytes > kCsvLineBytesMax) survey.refuse(fmt::format("more than {} bytes", kCsvLineBytesMax));
@@ -266,14 +304,21 @@ Result<CsvSurvey> survey_in(const std::filesystem::path& file, const SurveyOptio
 
 Result<CsvSurvey> survey_csv(const std::filesystem::path& file, const SurveyOptions& options) {
   bool no_text = false;
+  std::error_code unknown;
+  if (std::filesystem::exists(file, unknown) && !std::filesystem::is_regular_file(file, unknown) &&
+      !std::filesystem::is_directory(file, unknown)) {
+    return Error{ErrorCode::InvalidData, fmt::format("{}: expected a file, and no pipe or device", file.string())};
+  }
   if (options.encoding) return survey_in(file, options, *options.encoding, no_text);
   std::ifstream stream(file, std::ios::binary);
-  std::array<char, 2> mark = {};
-  stream.read(mark.data(), mark.size());
-  if (has_utf16_mark({mark.data(), static_cast<std::size_t>(stream.gcount())}))
-    return survey_in(file, options, TextEncoding::Utf16, no_text);
+  std::array<char, 3> begins = {};
+  stream.read(begins.data(), begins.size());
+  const std::string_view mark(begins.data(), static_cast<std::size_t>(stream.gcount()));
+  if (has_utf16_mark(mark)) return survey_in(file, options, TextEncoding::Utf16, no_text);
   Result<CsvSurvey> out = survey_in(file, options, TextEncoding::Utf8, no_text);
-  return no_text ? survey_in(file, options, TextEncoding::Windows1252, no_text) : std::move(out);
+  if (!no_text || mark == "\xef\xbb\xbf") return out;
+  Result<CsvSurvey> windows = survey_in(file, options, TextEncoding::Windows1252, no_text);
+  return windows ? std::move(windows) : std::move(out);
 }
 
 }  // namespace undertone::data

@@ -31,6 +31,9 @@ struct ColumnSurvey {
   std::int64_t limits = 0;                                 // "<0.6" and ">200"
   std::array<std::int64_t, kDateForms.size()> dates = {};  // by DateFormat
   std::map<std::string, std::int64_t> shapes;              // @see shape_of; of the first that were seen
+  std::map<std::string, std::int64_t> odd;                 // cells that are no numbers, the first that were seen
+  std::map<double, std::int64_t> least;                    // the least numbers, with counts
+  std::map<double, std::int64_t> greatest;
   /// Counts of the different values, unless there are too many of them or one is no plain text.
   std::map<std::string, std::int64_t> values;
   bool many_values = false;
@@ -42,12 +45,14 @@ struct ColumnSurvey {
   }
 };
 
-/// A cell without what it says: 9 for every run of digits, a for every run of letters. "12/6/1941" becomes "9/9/9".
+/// A cell without what it says: 9 for every run of digits, a for every run of letters, and signs as they are.
+/// "12/6/1941" becomes "9/9/9".
 [[nodiscard]] std::string shape_of(std::string_view cell);
 
 struct CsvSurvey {
   CsvDialect dialect;
-  /// A column whose every comma may part thousands or decimals, while no other column tells; empty where there is none.
+  /// A column whose every comma may part thousands or decimals, while other columns do not tell or disagree; empty
+  /// where there is none.
   std::string undecided;
   std::int64_t records = 0;
   std::vector<ColumnSurvey> columns;
@@ -57,6 +62,8 @@ struct CsvSurvey {
 inline constexpr std::size_t kSurveyedValuesMax = 1'000;
 inline constexpr std::size_t kSurveyedValuesInAllMax = 1'000'000;
 inline constexpr std::size_t kSurveyedShapesMax = 16;
+inline constexpr std::size_t kSurveyedOddMax = 16;
+inline constexpr std::size_t kSurveyedEndsMax = 4;
 
 /// Texts that are taken for a missing value: "", "NA", "?" and the like.
 [[nodiscard]] const std::vector<std::string>& missing_texts();
@@ -65,7 +72,7 @@ inline constexpr std::size_t kSurveyedShapesMax = 16;
 struct SurveyOptions {
   std::optional<char> separator = {};
   std::optional<bool> decimal_comma = {};
-  std::optional<TextEncoding> encoding = {};  // none: UTF-16 by its mark, else UTF-8, else Windows-1252
+  std::optional<TextEncoding> encoding = {};  // none: by its mark, else UTF-8, else Windows-1252 where nothing is UTF-8
 };
 
 /// Reads a file with a header and says what its columns look like.

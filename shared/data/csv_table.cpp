@@ -39,10 +39,16 @@ bool is_decimal_number(std::string_view text) {
 
 }  // namespace
 
-Result<CsvTable> parse_csv(std::string_view text, const std::string& name) {
+Result<CsvTable> parse_csv(std::string_view bytes, const std::string& name, const CsvDialect& dialect) {
+  TextDecoder decoder(dialect.encoding);
+  std::string_view text = decoder.decode(bytes);
+  if (const Status whole = decoder.finish(); !whole)
+    return Error{ErrorCode::InvalidData, fmt::format("{}: {}", name, whole.error().message)};
+  if (const std::optional<SeparatorLine> line = separator_line(text)) text.remove_prefix(line->bytes);
   csv_parser parser;
   UNDERTONE_CHECK(csv_init(&parser, CSV_STRICT | CSV_APPEND_NULL) == 0);
   const std::unique_ptr<csv_parser, decltype(&csv_free)> guard(&parser, &csv_free);
+  csv_set_delim(&parser, static_cast<unsigned char>(dialect.separator));
   ParserState state;
   const std::size_t parsed = csv_parse(&parser, text.data(), text.size(), take_cell, take_row, &state);
   if (parsed != text.size() || csv_fini(&parser, take_cell, take_row, &state) != 0) {

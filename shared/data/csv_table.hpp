@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "shared/base/result.hpp"
+#include "shared/data/csv_dialect.hpp"
 #include "shared/data/schema.hpp"
 #include "shared/models/linear_model.hpp"
 
@@ -16,9 +17,10 @@ struct CsvTable {
   std::vector<std::vector<std::string>> rows;
 };
 
-/// Parses comma-separated text with a header (RFC 4180).
+/// Parses separated text with a header (RFC 4180, but for the dialect). Cells are UTF-8 afterwards.
 /// @param name of the file, for errors, which give line and column and never a cell's value (decision 12)
-[[nodiscard]] Result<CsvTable> parse_csv(std::string_view text, const std::string& name);
+[[nodiscard]] Result<CsvTable> parse_csv(std::string_view text, const std::string& name,
+                                         const CsvDialect& dialect = {});
 
 /// Turns the schema's columns into records: features in the schema's order, scaled to [-1, 1]. Columns that the schema
 /// does not name are not read. Every problem of the file is an error with line and column; none shows a value.

@@ -52,6 +52,14 @@ std::optional<double> parse_number(std::string_view text, const NumberForm& form
   return value;
 }
 
+std::string plain_number(std::string_view text, const NumberForm& form) {
+  std::string out(text);
+  if (form == NumberForm{} || !parse_number(text, form)) return out;
+  std::erase(out, form.decimal_comma ? '.' : ',');
+  std::replace(out.begin(), out.end(), ',', '.');
+  return out;
+}
+
 bool is_one_group(std::string_view text, char mark) {
   text.remove_prefix(sign_of(text));
   const std::size_t at = text.find(mark);

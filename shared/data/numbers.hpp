@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace undertone::data {
@@ -16,6 +17,9 @@ struct NumberForm {
 
 /// A finite number in decimal digits and nothing else. A plus sign may stand before it.
 [[nodiscard]] std::optional<double> parse_number(std::string_view text, const NumberForm& form);
+
+/// The same number, digit for digit, with a decimal point and without groups; a text that is no number as it is.
+[[nodiscard]] std::string plain_number(std::string_view text, const NumberForm& form);
 
 /// Whether the text is one to three digits, the mark and three digits: 12,345 is twelve thousand in some countries, and
 /// twelve in others. What begins with a zero is no group.

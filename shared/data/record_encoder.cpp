@@ -44,13 +44,12 @@ std::string listed(const std::vector<std::string>& values) {
 std::string unnamed_columns(const std::vector<std::string>& header, const Schema& schema) {
   constexpr std::size_t kFew = 5;
   if (header.size() < 2) return {};
+  std::vector<std::string> names{label_column(schema)};
+  for (const FeatureColumn& column : schema.features) names.push_back(name_of(column));
+  const ColumnNames known(names);
   std::vector<std::string> unnamed;
   for (const std::string& name : header) {
-    const bool named =
-        is_same_name(name, label_column(schema)) ||
-        std::any_of(schema.features.begin(), schema.features.end(),
-                    [&name](const FeatureColumn& column) { return is_same_name(name_of(column), name); });
-    if (!named) unnamed.push_back(fmt::format("\"{}\"", plain_text(name)));
+    if (known.count(name) == 0) unnamed.push_back(fmt::format("\"{}\"", plain_text(name)));
   }
   if (unnamed.empty() || unnamed.size() > kFew) return {};
   return fmt::format("; of the file's columns the schema does not name {}", fmt::join(unnamed, ", "));
@@ -63,14 +62,15 @@ Result<RecordEncoder> RecordEncoder::create(const std::vector<std::string>& head
   RecordEncoder out;
   out.numbers_ = numbers;
   out.fields_.resize(header.size());
+  const ColumnNames names(header);
   const auto take = [&](const std::string& name) -> Result<Field*> {
-    const auto first = find_column(header.begin(), header.end(), name);
-    if (first == header.end())
+    const std::optional<std::size_t> first = names.find(name);
+    if (!first)
       return Error{ErrorCode::InvalidData,
                    fmt::format("the schema's column \"{}\" is missing{}", name, unnamed_columns(header, schema))};
-    if (find_column(first + 1, header.end(), name) != header.end())
+    if (names.count(name) > 1)
       return Error{ErrorCode::InvalidData, fmt::format("the column \"{}\" stands twice", name)};
-    Field& field = out.fields_[static_cast<std::size_t>(first - header.begin())];
+    Field& field = out.fields_[*first];
     if (field.kind != Kind::Skipped)
       return Error{ErrorCode::InvalidData, fmt::format("the schema uses the column \"{}\" twice", name)};
     field.facts = out.facts_.size();

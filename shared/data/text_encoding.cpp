@@ -32,7 +32,7 @@ TextDecoder::TextDecoder(TextEncoding encoding) : encoding_(encoding) {
   conversion_.reset(made);
 }
 
-Result<std::string_view> TextDecoder::decode(std::string_view block) {
+std::string_view TextDecoder::decode(std::string_view block) {
   const bool first = !std::exchange(begun_, true);
   if (conversion_ == nullptr) {
     if (first && block.substr(0, kUtf8Mark.size()) == kUtf8Mark) block.remove_prefix(kUtf8Mark.size());
@@ -46,14 +46,19 @@ Result<std::string_view> TextDecoder::decode(std::string_view block) {
   char* to = out_.data();
   std::size_t room = out_.size();
   if (::iconv(conversion_.get(), &from, &left, &to, &room) == static_cast<std::size_t>(-1)) {
-    if (errno != EINVAL || left > 4)
-      return Error{ErrorCode::InvalidData, fmt::format("expected text in {}", name_of(encoding_))};
+    failed_ = failed_ || errno != EINVAL || left > 4;
     rest_.assign(from, left);
   }
-  return std::string_view(out_.data(), out_.size() - room);
+  return {out_.data(), out_.size() - room};
+}
+
+Status TextDecoder::so_far() const {
+  if (!failed_) return {};
+  return Error{ErrorCode::InvalidData, fmt::format("expected text in {}", name_of(encoding_))};
 }
 
 Status TextDecoder::finish() const {
+  UNDERTONE_TRY(so_far());
   if (rest_.empty()) return {};
   return Error{ErrorCode::InvalidData,
                fmt::format("expected text in {}, which ends in the middle of a character", name_of(encoding_))};

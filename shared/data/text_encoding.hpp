@@ -30,10 +30,12 @@ class TextDecoder {
  public:
   explicit TextDecoder(TextEncoding encoding);
 
-  /// The block as UTF-8, valid until the next call. Of a file that is UTF-8 the block itself, unchecked.
-  /// @return an error in words where bytes are no text of this encoding, without the bytes
-  [[nodiscard]] Result<std::string_view> decode(std::string_view block);
-  /// @return an error where the file ends in the middle of a character
+  /// The block as UTF-8, valid until the next call, up to the first bytes that are no text of this encoding. Of a file
+  /// that is UTF-8 it is the block itself, unchecked.
+  [[nodiscard]] std::string_view decode(std::string_view block);
+  /// @return an error in words, without the bytes, where some were no text
+  [[nodiscard]] Status so_far() const;
+  /// @return the same, and an error where the file ends in the middle of a character
   [[nodiscard]] Status finish() const;
 
  private:
@@ -43,6 +45,7 @@ class TextDecoder {
   TextEncoding encoding_;
   std::unique_ptr<void, Close> conversion_;  // of iconv; null: UTF-8
   bool begun_ = false;
+  bool failed_ = false;
   std::string rest_;  // the beginning of a character whose end is in the next block
   std::string out_;
 };

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "shared/data/dirichlet.hpp"
+#include "shared/jobs/dialect_section.hpp"
 
 namespace undertone::jobs {
 namespace {
@@ -16,7 +17,9 @@ RecordFiles parse_files(config::Section& section) {
   RecordFiles files;
   int given = 0;
   if (section.has("csv")) {
-    files = CsvRecords{section.text("csv", "a table with a header, relative to the job's file")};
+    CsvRecords records{section.text("csv", "a table with a header, relative to the job's file")};
+    if (section.has("file")) records.dialect = parse_dialect(section.object("file", "how csv is written"));
+    files = std::move(records);
     ++given;
   }
   if (section.has("idx")) {

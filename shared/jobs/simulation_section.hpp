@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "shared/config/json_section.hpp"
+#include "shared/data/csv_dialect.hpp"
 #include "shared/releases/silo_facts.hpp"
 #include "shared/releases/unit.hpp"
 
@@ -16,6 +17,7 @@ namespace undertone::jobs {
 /// Files of public records, each relative to the job's.
 struct CsvRecords {
   std::string file;
+  data::CsvDialect dialect = {};
 };
 struct IdxRecords {
   std::string images;

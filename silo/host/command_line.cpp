@@ -140,11 +140,11 @@ int silo_main(int argc, char** argv, const char* program, crypto::NoiseKind nois
   actions[draft_command] = [&] { return draft_dataset(drafted); };
   draft_command->add_option("csv", drafted.csv, "the data, with a header")->required();
   draft_command->add_option("--label", drafted.label, "the column that is to be predicted");
-  draft_command->add_option("--separator", drafted.separator, "between cells; guessed without it")
+  draft_command->add_option("--separator", drafted.dialect.separator, "between cells; guessed without it")
       ->check(CLI::IsMember({",", ";", "tab", "|", "blank"}));
-  draft_command->add_option("--decimal", drafted.decimal, "how numbers are written; guessed without it")
+  draft_command->add_option("--decimal", drafted.dialect.decimal, "how numbers are written; guessed without it")
       ->check(CLI::IsMember({"point", "comma"}));
-  draft_command->add_option("--encoding", drafted.encoding, "how the file's bytes are text; guessed without it")
+  draft_command->add_option("--encoding", drafted.dialect.encoding, "how the file's bytes are text; guessed without it")
       ->check(CLI::IsMember({"UTF-8", "UTF-16", "Windows-1252", "ISO-8859-1"}));
   draft_command->add_option("--out", drafted.out, "a file; without it, the terminal");
   NewDataset added;

@@ -253,15 +253,8 @@ int draft_dataset(const DraftedDataset& drafted) {
     return fail({ErrorCode::InvalidArgument,
                  "a draft tells what the file holds: it is shown on a terminal alone; name a file of yours with --out"},
                 kUsage);
-  data::SurveyOptions known;
-  if (!drafted.separator.empty())
-    known.separator = drafted.separator == "tab"     ? '\t'
-                      : drafted.separator == "blank" ? ' '
-                                                     : drafted.separator.front();
-  if (!drafted.decimal.empty()) known.decimal_comma = drafted.decimal == "comma";
-  for (const data::NamedEncoding& named : data::kTextEncodings) {
-    if (drafted.encoding == named.name) known.encoding = named.encoding;
-  }
+  const data::SurveyOptions known{drafted.dialect.separator_said(), drafted.dialect.decimal_comma_said(),
+                                  drafted.dialect.encoding_said()};
   const Result<data::CsvSurvey> survey = data::survey_csv(drafted.csv, known);
   if (!survey) return fail(survey.error());
   const Result<SchemaDraft> draft = draft_schema(*survey, drafted.label);
@@ -274,7 +267,7 @@ int draft_dataset(const DraftedDataset& drafted) {
   }
   if (terminal) {
     fmt::print("\n{} records, {} columns, separated by {}{}\n", survey->records, survey->columns.size(),
-               data::separator_words(survey->dialect.separator),
+               data::named(survey->dialect.separator).words,
                survey->dialect.numbers.decimal_comma ? ", decimal comma" : "");
     // As the split counts, so that a cohort can be written down.
     const auto held_out = static_cast<std::int64_t>(0.2 * static_cast<double>(survey->records));

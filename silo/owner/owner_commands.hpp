@@ -5,6 +5,7 @@
 #include <string>
 
 #include "shared/crypto/noise_kind.hpp"
+#include "shared/data/csv_dialect.hpp"
 
 /// What an institution's administrator does with the agent's files, beside the running agent or without it. Each
 /// returns an exit code and prints for people, or JSON where `json` asks for it.
@@ -46,11 +47,9 @@ struct OwnerOptions {
 /// What a data set's draft is made of.
 struct DraftedDataset {
   std::filesystem::path csv;
-  std::string label;               // the target's column; empty: the owner names it later
-  std::string separator;           // ",", ";", "|", "tab" or "blank"; empty: guessed
-  std::string decimal = {};        // "point" or "comma"; empty: guessed
-  std::string encoding = {};       // @see data::kTextEncodings; empty: guessed
-  std::filesystem::path out = {};  // empty: the terminal
+  std::string label;                  // the target's column; empty: the owner names it later
+  data::DialectOptions dialect = {};  // what is not said is guessed
+  std::filesystem::path out = {};     // empty: the terminal
 };
 /// Guesses a schema from a file and writes it with its bounds left blank. What the file holds is told on a terminal
 /// alone.

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <optional>
 
 #include "shared/base/nearest_word.hpp"
+#include "shared/base/plain_text.hpp"
 #include "shared/data/column_name.hpp"
 #include "shared/data/dates.hpp"
 
@@ -37,19 +39,22 @@ struct Guess {
   }
 };
 
-/// Of 1,000 cells so many numbers make a column of numbers, whose other cells are to be mended.
-constexpr std::int64_t kMostlyOfThousand = 500;
+/// Nine of ten cells make a column what it is, and the others are to be mended.
+bool mostly(std::int64_t count, const ColumnSurvey& column) { return 10 * count >= 9 * column.cells; }
 
-bool mostly(std::int64_t count, const ColumnSurvey& column) { return 1000 * count >= kMostlyOfThousand * column.cells; }
-
-/// The forms in which every cell is a date.
+/// The forms in which most cells are dates, and no others have more.
 std::vector<const data::DateForm*> dates_of(const ColumnSurvey& column) {
+  const std::int64_t most = *std::max_element(column.dates.begin(), column.dates.end());
   std::vector<const data::DateForm*> out;
   for (const data::DateForm& form : data::kDateForms) {
-    if (column.dates[static_cast<std::size_t>(form.format)] == column.cells) out.push_back(&form);
+    const std::int64_t count = column.dates[static_cast<std::size_t>(form.format)];
+    if (count == most && mostly(count, column)) out.push_back(&form);
   }
   return out;
 }
+
+/// Whether digits are codes: several begin with a zero.
+bool has_codes(const ColumnSurvey& column) { return 20 * column.zero_led >= column.cells && column.zero_led > 0; }
 
 Guess guess(const ColumnSurvey& column, const data::CsvSurvey& survey) {
   if (column.cells == 0) return {Kind::Empty, {}};
@@ -57,23 +62,29 @@ Guess guess(const ColumnSurvey& column, const data::CsvSurvey& survey) {
   const auto forms = dates_of(column);
   const bool listed = !column.many_values && column.values.size() <= kCategoriesDrafted &&
                       (static_cast<std::int64_t>(column.values.size()) <= column.cells / 2 || few);
-  // Eight digits are a day before they are a number, and digits that begin with a zero are a code.
+  // Eight digits are a day before they are a number.
   if (!forms.empty() && !few) return {Kind::Date, forms};
   const std::int64_t numbers = column.numbers_in(survey.dialect.numbers);
-  if (mostly(numbers, column) && column.zero_led > 0) return {listed ? Kind::Category : Kind::Code, {}};
+  const std::int64_t digits = std::max(column.numbers, numbers);
+  if (2 * digits >= column.cells && has_codes(column)) return {listed ? Kind::Category : Kind::Code, {}};
   if (numbers == column.cells) return {few ? Kind::Category : Kind::Number, {}};
   if (numbers > 0 && mostly(numbers + column.limits, column) && !few) return {Kind::Number, {}};
   return {listed ? Kind::Category : Kind::Text, {}};
 }
 
-/// What a column of texts looks like, without its values; empty where its cells are of many forms.
-std::string likeness(const ColumnSurvey& column) {
+/// The form that most cells of a column of texts have; empty where there is none, or where it tells nothing: what
+/// begins with a letter is a name.
+std::string common_shape(const ColumnSurvey& column) {
   const auto most = std::max_element(column.shapes.begin(), column.shapes.end(),
                                      [](const auto& a, const auto& b) { return a.second < b.second; });
-  // What begins with a letter is a name or a code, and the shape tells nothing.
-  if (most == column.shapes.end() || !mostly(most->second, column) || most->first.front() == 'a') return "";
-  return fmt::format(": {} of {} cells look like \"{}\" (9 for digits, a for letters)", most->second, column.cells,
-                     most->first);
+  const bool told = most != column.shapes.end() && 2 * most->second >= column.cells && most->first.front() != 'a';
+  return told ? most->first : "";
+}
+
+/// What a column looks like, without its values.
+std::string likeness(const ColumnSurvey& column, const std::string& shape) {
+  return fmt::format("{} of {} cells look like \"{}\" (9 stands for digits, a for letters)", column.shapes.at(shape),
+                     column.cells, shape);
 }
 
 bool named_as_identifier(const std::string& name) {
@@ -89,6 +100,9 @@ bool named_as_identifier(const std::string& name) {
          ends("#");
 }
 
+/// Whether so few records have a value that a public list of values would tell of them.
+bool is_rare(std::int64_t records) { return records < kCategoryRecordsMin; }
+
 Json numeric(const ColumnSurvey& column, const Guess& guessed) {
   Json out = {{"column", column.name}};
   if (!guessed.dates.empty())
@@ -97,74 +111,119 @@ Json numeric(const ColumnSurvey& column, const Guess& guessed) {
   out["max"] = nullptr;
   if (!column.missing.empty()) {
     Json texts = Json::array();
-    for (const auto& [text, count] : column.missing) texts.push_back(text);
-    out["missing"] = {{"texts", std::move(texts)}, {"value", nullptr}, {"indicator", true}};
+    for (const auto& [text, count] : column.missing) {
+      if (text.empty() || !is_rare(count)) texts.push_back(text);
+    }
+    if (!texts.empty()) out["missing"] = {{"texts", std::move(texts)}, {"value", nullptr}, {"indicator", true}};
   }
   return out;
 }
 
-/// The value that stands far from all others, as codes for "unknown" do: -9 or 999.
-std::optional<std::string> far_value(const ColumnSurvey& column, const data::NumberForm& form) {
-  constexpr std::size_t kLeastValues = 5;
-  std::vector<std::pair<double, const std::string*>> values;
-  for (const auto& [text, count] : column.values) {
-    if (const std::optional<double> number = data::parse_number(text, form)) values.emplace_back(*number, &text);
+/// Values that stand far from all others, as codes for "unknown" do: -9, or 998 and 999; the nearest end's. Empty where
+/// there are none.
+std::vector<double> far_values(const ColumnSurvey& column) {
+  constexpr std::size_t kLeastValues = 4;
+  if (column.least.size() < kLeastValues || column.greatest.size() < kLeastValues) return {};
+  std::vector<double> low;
+  for (const auto& [value, count] : column.least) low.push_back(value);
+  std::vector<double> high;
+  for (const auto& [value, count] : column.greatest) high.push_back(value);
+  for (std::size_t codes = 1; codes <= 2; ++codes) {
+    const double others = high.back() - low[codes];
+    if (low[codes] - low[codes - 1] > others / 2.0 && low[codes - 1] < 0.0 && low[codes] >= 0.0)
+      return {low.begin(), low.begin() + static_cast<std::ptrdiff_t>(codes)};
   }
-  if (values.size() < kLeastValues) return std::nullopt;
-  std::sort(values.begin(), values.end());
-  const auto& least = values[0];
-  const auto& most = values[values.size() - 1];
-  // Farther from its neighbour than half of what all others span.
-  const double others_above = most.first - values[1].first;
-  const double others_below = values[values.size() - 2].first - least.first;
-  if (values[1].first - least.first > others_above / 2.0 && (least.first < 0.0) != (values[1].first < 0.0))
-    return *least.second;
-  if (most.first - values[values.size() - 2].first > others_below) return *most.second;
-  return std::nullopt;
+  for (std::size_t codes = 1; codes <= 2; ++codes) {
+    const std::size_t last = high.size() - 1 - codes;  // of the others
+    if (high[last + 1] - high[last] > high[last] - low.front())
+      return {high.end() - static_cast<std::ptrdiff_t>(codes), high.end()};
+  }
+  return {};
+}
+
+/// Cells that are not what their column is, with counts.
+std::string odd_cells(const ColumnSurvey& column, const std::function<bool(const std::string&)>& is_odd) {
+  constexpr std::size_t kShown = 200;
+  std::string out;
+  for (const auto* const cells : {&column.odd, &column.values}) {
+    for (const auto& [text, count] : *cells) {
+      if (out.size() < kShown && is_odd(text) && (cells == &column.odd || !column.odd.contains(text)))
+        out += fmt::format("{}\"{}\" {}", out.empty() ? "" : ", ", text, count);
+    }
+  }
+  return out.empty() ? "others" : out;
+}
+
+/// Whether every record has a whole number of its own, as far as can be seen.
+bool may_number_records(const ColumnSurvey& column, const data::CsvSurvey& survey) {
+  constexpr std::int64_t kFewRecords = 50;
+  const auto once = [](const auto& value) { return value.second == 1; };
+  const bool whole = column.shapes.size() == 1 && column.shapes.begin()->first == "9";
+  return whole && column.cells == survey.records && survey.records > kFewRecords &&
+         (column.many_values || static_cast<std::int64_t>(column.values.size()) == survey.records) &&
+         std::all_of(column.least.begin(), column.least.end(), once) &&
+         std::all_of(column.greatest.begin(), column.greatest.end(), once);
+}
+
+/// What the owner should look at in a column of dates.
+void remark_dates(const ColumnSurvey& column, const data::DateForm& form, std::vector<std::string>& remarks) {
+  const std::int64_t dates = column.dates[static_cast<std::size_t>(form.format)];
+  if (dates == column.cells) return;
+  const std::string others =
+      odd_cells(column, [&form](const std::string& text) { return !data::parse_date(text, form.format).has_value(); });
+  remarks.push_back(fmt::format("column \"{}\": {} of {} cells are dates, not: {}; mend them in the file", column.name,
+                                dates, column.cells, others));
 }
 
 /// What the owner should look at in a column of numbers.
-void remark_number(const ColumnSurvey& column, const data::CsvSurvey& survey, std::vector<std::string>& remarks) {
+void remark_number(const ColumnSurvey& column, const data::CsvSurvey& survey, bool is_label,
+                   std::vector<std::string>& remarks) {
   const data::NumberForm& form = survey.dialect.numbers;
   const auto say = [&](const std::string& what) {
     remarks.push_back(fmt::format("column \"{}\": {}", column.name, what));
   };
   const std::int64_t numbers = column.numbers_in(form);
   if (numbers < column.cells) {
-    std::string others;
-    for (const auto& [text, count] : column.values) {
-      if (!data::parse_number(text, form) && others.size() < 200)
-        others += fmt::format("{}\"{}\" {}", others.empty() ? "" : ", ", text, count);
-    }
-    const std::string shown = others.empty() ? std::string("others") : others;
+    const std::string others =
+        odd_cells(column, [&form](const std::string& text) { return !data::parse_number(text, form).has_value(); });
+    const std::string mend = is_label ? "mend them in the file"
+                                      : "mend them in the file, or list them in \"texts\" of \"missing\" if everybody "
+                                        "may know that they occur";
     say(column.limits > 0
             ? fmt::format(
                   "{} of {} cells are numbers, and {} say that a value is below or above a limit: write a number "
-                  "in their place, which everybody may choose, such as the limit itself; not numbers: {}",
-                  numbers, column.cells, column.limits, shown)
-            : fmt::format("{} of {} cells are numbers, not: {}; mend them in the file, or list them in \"texts\" of "
-                          "\"missing\" if everybody may know that they occur",
-                          numbers, column.cells, shown));
+                  "in place of each limit, one that says nothing about the data; not numbers: {}",
+                  numbers, column.cells, column.limits, others)
+            : fmt::format("{} of {} cells are numbers, not: {}; {}", numbers, column.cells, others, mend));
   }
-  const std::int64_t in_groups = form.decimal_comma ? column.one_group_points : column.one_group_commas;
-  if (form.grouped && numbers > (form.decimal_comma ? column.comma_numbers : column.numbers))
-    say(form.decimal_comma ? "12.345 is read as twelve thousand, since other numbers have a decimal comma"
-                           : "12,345 is read as twelve thousand");
-  const bool point = !form.decimal_comma && column.with_point > 0 && column.one_group_points == column.with_point;
-  if (point && in_groups == 0)
+  // Marks that are read in one way and might be meant in the other.
+  if (form.decimal_comma && column.with_comma > 0 && column.one_group_commas == column.with_comma)
+    say("12,345 is read as little more than twelve, since the file has decimal commas");
+  if (form.decimal_comma && form.grouped && column.one_group_points > 0)
+    say("12.345 is read as twelve thousand, since the file has decimal commas");
+  if (!form.decimal_comma && form.grouped && column.grouped_numbers > column.numbers)
+    say("12,345 is read as twelve thousand, since the file has decimal points");
+  if (!form.decimal_comma && column.with_point > 0 && column.one_group_points == column.with_point)
     say("every point is followed by three digits, and is read as a decimal point: 12.345 is little more than twelve; "
         "if "
-        "it is twelve thousand, --decimal comma says so");
+        "it is twelve thousand, draft again with --decimal comma");
+  const char* list = is_label ? "classes" : "categories";
   if (!column.many_values && column.values.size() <= kFewValues && column.with_point + column.with_comma == 0)
-    say(fmt::format(
-        "it has {} different values alone: if they are codes and no amounts, write \"categories\" in place of "
-        "its bounds",
-        column.values.size()));
-  if (const std::optional<std::string> far = far_value(column, form))
-    say(
-        fmt::format("\"{}\" stands far from all other values: if it means that there is none, list it in \"texts\" of "
-                    "\"missing\"",
-                    *far));
+    say(fmt::format("it has only {} different values: if they are codes, write \"{}\" in place of its bounds",
+                    column.values.size(), list));
+  if (column.zero_led > 0 && !has_codes(column))
+    say(fmt::format("{} of its cells begin with a zero: if its digits are codes, write \"{}\" in place of its bounds",
+                    column.zero_led, list));
+  if (may_number_records(column, survey))
+    say("it may number the records: if it does, take it out of the schema, since a number of a person tells who she "
+        "is");
+  std::string far;
+  for (const double value : far_values(column)) far += fmt::format("{}{}", far.empty() ? "" : " and ", value);
+  if (!far.empty())
+    say(is_label ? fmt::format("{} stands far from all other values: is it a code for a label that is missing?", far)
+                 : fmt::format("{} stands far from all other values: if it means that there is none, and everybody may "
+                               "know that, list it in \"texts\" of \"missing\"",
+                               far));
 }
 
 /// How many records hold what.
@@ -174,9 +233,6 @@ std::string counted(const ColumnSurvey& column) {
     out += fmt::format("{}\"{}\" {}", out.empty() ? "" : ", ", value, count);
   return out;
 }
-
-/// Whether so few records have a value that a public list of values would tell of them.
-bool is_rare(std::int64_t records) { return records < kCategoryRecordsMin; }
 
 Json categorical(const ColumnSurvey& column, std::vector<std::string>& remarks) {
   Json list = Json::array();
@@ -194,10 +250,10 @@ Json categorical(const ColumnSurvey& column, std::vector<std::string>& remarks) 
         fmt::format("; {} of them, with fewer than {} records, are left out of the list", rare, kCategoryRecordsMin);
   if (!column.missing.empty()) remark += "; where the value is missing no category is set";
   remarks.push_back(remark);
-  const std::string like = column.values.size() > kFewValues ? likeness(column) : "";
-  if (like.find('9') < like.find('(') && column.zero_led == 0)
-    remarks.push_back(
-        fmt::format("column \"{}\"{}: if they are amounts, write them as numbers in the file", column.name, like));
+  const std::string shape = column.values.size() > kFewValues && !has_codes(column) ? common_shape(column) : "";
+  if (shape.find('9') != std::string::npos)
+    remarks.push_back(fmt::format("column \"{}\": {}: if they are amounts, write them as numbers in the file",
+                                  column.name, likeness(column, shape)));
   if (list.empty()) return nullptr;
   Json out = {{"column", column.name}, {"categories", std::move(list)}};
   if (rare > 0 || !column.missing.empty()) out["others_allowed"] = true;
@@ -206,17 +262,22 @@ Json categorical(const ColumnSurvey& column, std::vector<std::string>& remarks) 
 
 /// Whether the first line holds names, and not a title or a record: names become public.
 Status check_header(const data::CsvSurvey& survey) {
+  constexpr std::size_t kAscending = 3;  // numbers that are names: of wavelengths, of years, of positions
   std::size_t blank = 0;
-  std::size_t data = 0;
+  std::size_t values = 0;
+  std::vector<double> numbers;
   for (const ColumnSurvey& column : survey.columns) {
     const std::string& name = column.name;
     blank += name.empty() ? 1 : 0;
     const std::optional<double> number = data::parse_number(name, survey.dialect.numbers);
-    const bool year = number && name.size() == 4 && *number >= 1900.0 && *number <= 2100.0;
     const bool date =
         std::any_of(data::kDateForms.begin(), data::kDateForms.end(),
                     [&name](const data::DateForm& form) { return data::parse_date(name, form.format).has_value(); });
-    data += (number && !year) || date ? 1 : 0;
+    if (number) {
+      numbers.push_back(*number);
+    } else if (date || column.values.contains(name)) {  // a value that its column has
+      ++values;
+    }
   }
   const std::size_t columns = survey.columns.size();
   if (columns > 1 && 2 * blank > columns)
@@ -224,15 +285,27 @@ Status check_header(const data::CsvSurvey& survey) {
         ErrorCode::InvalidArgument,
         "the first line names fewer than half of the columns: it looks like a title; take what stands before the "
         "line of names out of the file"};
-  if (2 * data > columns)
+  const bool ascending =
+      numbers.size() >= kAscending && std::is_sorted(numbers.begin(), numbers.end(), std::less_equal<>());
+  if (2 * (values + (ascending ? 0 : numbers.size())) > columns)
     return Error{ErrorCode::InvalidArgument,
                  "the first line looks like a record and not like names of columns, which would become public: write a "
                  "line of names before it"};
   return {};
 }
 
+std::string said_of(const Guess& guessed) {
+  if (guessed.dates.empty()) return "a number";
+  if (guessed.is_ambiguous()) return "dates, MM/DD/YYYY or DD/MM/YYYY: no day in it tells which; write one";
+  return fmt::format("dates {}", guessed.dates.front()->pattern);
+}
+
 Result<SchemaDraft> with_label(const data::CsvSurvey& survey, const ColumnSurvey& column, SchemaDraft draft) {
-  const Guess guessed = guess(column, survey);
+  Guess guessed = guess(column, survey);
+  // A few texts among numbers may be classes of their own.
+  const bool all_numbers = column.numbers_in(survey.dialect.numbers) == column.cells;
+  if (guessed.kind == Kind::Number && !all_numbers && !column.many_values && column.values.size() <= kClassesDrafted)
+    guessed.kind = Kind::Category;
   if (guessed.kind == Kind::Empty || (!column.many_values && column.values.size() < 2))
     return Error{ErrorCode::InvalidArgument,
                  fmt::format("the label's column \"{}\" holds one value alone", column.name)};
@@ -240,8 +313,12 @@ Result<SchemaDraft> with_label(const data::CsvSurvey& survey, const ColumnSurvey
   if (guessed.kind == Kind::Number || guessed.kind == Kind::Date) {
     label = numeric(column, guessed);
     label.erase("missing");
-    draft.remarks.push_back(fmt::format("label \"{}\": a number", column.name));
-    if (guessed.kind == Kind::Number) remark_number(column, survey, draft.remarks);
+    draft.remarks.push_back(fmt::format("label \"{}\": {}", column.name, said_of(guessed)));
+    if (guessed.dates.empty()) {
+      remark_number(column, survey, true, draft.remarks);
+    } else {
+      remark_dates(column, *guessed.dates.front(), draft.remarks);
+    }
   } else if (column.many_values || column.values.size() > kClassesDrafted) {
     return Error{ErrorCode::InvalidArgument, fmt::format("the label's column \"{}\" holds more than {} different texts",
                                                          column.name, kClassesDrafted)};
@@ -306,10 +383,7 @@ Result<SchemaDraft> draft_schema(const data::CsvSurvey& survey, const std::strin
   SchemaDraft draft;
   draft.document["note"] = kNote;
   const data::CsvDialect& dialect = survey.dialect;
-  if (dialect.separator != ',')
-    draft.document["file"]["separator"] = dialect.separator == '\t'  ? std::string("tab")
-                                          : dialect.separator == ' ' ? std::string("blank")
-                                                                     : std::string(1, dialect.separator);
+  if (dialect.separator != ',') draft.document["file"]["separator"] = data::named(dialect.separator).name;
   if (dialect.numbers.decimal_comma) draft.document["file"]["decimal"] = "comma";
   if (dialect.numbers.grouped) draft.document["file"]["grouped"] = true;
   if (dialect.encoding != data::TextEncoding::Utf8) {
@@ -322,6 +396,9 @@ Result<SchemaDraft> draft_schema(const data::CsvSurvey& survey, const std::strin
   draft.document["data"]["label"] = nullptr;
   Json features = Json::array();
   const ColumnSurvey* target = nullptr;
+  std::vector<std::string> header;
+  for (const ColumnSurvey& column : survey.columns) header.push_back(column.name);
+  const data::ColumnNames known(header);
   for (const ColumnSurvey& column : survey.columns) {
     if (!label.empty() && data::is_same_name(column.name, label)) {
       target = &column;
@@ -331,12 +408,9 @@ Result<SchemaDraft> draft_schema(const data::CsvSurvey& survey, const std::strin
       draft.remarks.push_back(fmt::format("column \"{}\": left out, {}", column.name, why));
     };
     const Guess guessed = guess(column, survey);
-    const auto twin = [&column](const ColumnSurvey& other) {
-      return &other != &column && data::is_same_name(other.name, column.name);
-    };
     if (column.name.empty() || guessed.kind == Kind::Empty) {
       left_out(column.name.empty() ? "it has no name" : "it holds nothing");
-    } else if (std::any_of(survey.columns.begin(), survey.columns.end(), twin)) {
+    } else if (known.count(column.name) > 1) {
       left_out("another column has the same name: give each a name of its own");
     } else if (named_as_identifier(column.name)) {
       left_out("by its name it identifies people");
@@ -350,9 +424,10 @@ Result<SchemaDraft> draft_schema(const data::CsvSurvey& survey, const std::strin
             column.many_values ? std::string() : fmt::format("{} ids in {} rows; ", column.values.size(), column.cells),
             column.name));
     } else if (guessed.kind == Kind::Text) {
-      const std::string like = likeness(column);
-      left_out(like.empty() ? "it holds too many different texts to be a category: names, identifiers or free text"
-                            : "its cells are no numbers and no dates of a form that is read" + like);
+      const std::string shape = common_shape(column);
+      left_out(shape.empty()
+                   ? "it holds too many different texts to be a category: names, identifiers or free text"
+                   : "its cells are no numbers and no dates of a form that is read: " + likeness(column, shape));
     } else if (guessed.kind == Kind::Code) {
       left_out("its digits begin with zeros, which codes do and amounts do not, and there are too many to list");
     } else if (guessed.kind == Kind::Category) {
@@ -361,13 +436,21 @@ Result<SchemaDraft> draft_schema(const data::CsvSurvey& survey, const std::strin
       features.push_back(numeric(column, guessed));
       std::int64_t missing = 0;
       for (const auto& [text, count] : column.missing) missing += count;
-      draft.remarks.push_back(fmt::format("column \"{}\": {}{}", column.name,
-                                          guessed.dates.empty() ? "a number"
-                                          : guessed.is_ambiguous()
-                                              ? "dates, MM/DD/YYYY or DD/MM/YYYY: no day in it tells which; write one"
-                                              : fmt::format("dates {}", guessed.dates.front()->pattern),
+      draft.remarks.push_back(fmt::format("column \"{}\": {}{}", column.name, said_of(guessed),
                                           missing > 0 ? fmt::format(", missing {} times", missing) : ""));
-      if (guessed.kind == Kind::Number) remark_number(column, survey, draft.remarks);
+      for (const auto& [text, count] : column.missing) {
+        if (!text.empty() && is_rare(count))
+          draft.remarks.push_back(fmt::format(
+              "column \"{}\": \"{}\" means that there is none, and fewer than {} records have it, so that it is left "
+              "out of "
+              "\"texts\" of \"missing\", which is public: write it there if everybody may know it, or mend the file",
+              column.name, text, kCategoryRecordsMin));
+      }
+      if (guessed.dates.empty()) {
+        remark_number(column, survey, false, draft.remarks);
+      } else {
+        remark_dates(column, *guessed.dates.front(), draft.remarks);
+      }
     }
   }
   draft.document["data"]["features"] = std::move(features);
@@ -382,7 +465,7 @@ Result<SchemaDraft> draft_schema(const data::CsvSurvey& survey, const std::strin
     const std::string hint = names.size() == 1 ? fmt::format(
                                                      ": its one column is \"{}\"; is another separator meant, as "
                                                      "--separator says it?",
-                                                     names.front().substr(0, kNameShown))
+                                                     plain_beginning(names.front(), kNameShown))
                              : meant.empty() ? std::string()
                                              : fmt::format("; do you mean \"{}\"?", meant);
     return Error{ErrorCode::InvalidArgument, fmt::format("the file has no column \"{}\" for the label{}", label, hint)};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "shared/jobs/dialect_section.hpp"
 #include "shared/jobs/schema_section.hpp"
 #include "shared/jobs/simulation_section.hpp"
 #include "shared/net/session_config.hpp"
@@ -158,31 +159,6 @@ void parse_ledger(config::Section section, const std::filesystem::path& folder, 
   section.finish();
 }
 
-data::CsvDialect parse_dialect(config::Section section) {
-  data::CsvDialect out;
-  if (section.has("separator"))
-    out.separator =
-        section.choice<char>("separator", {{",", ','}, {";", ';'}, {"tab", '\t'}, {"|", '|'}, {"blank", ' '}},
-                             "what stands between cells (default a comma); a blank is one blank each");
-  if (section.has("decimal"))
-    out.numbers.decimal_comma = section.choice<bool>("decimal", {{"point", false}, {"comma", true}},
-                                                     "how numbers are written: 1.5 or 1,5 (default point)");
-  if (section.has("grouped"))
-    out.numbers.grouped = section.boolean(
-        "grouped",
-        "digits may stand in groups of three, with the other mark between: 12,345.6 or 12.345,6 (default false)");
-  if (section.has("encoding"))
-    out.encoding =
-        section.choice<data::TextEncoding>("encoding",
-                                           {{data::kTextEncodings[0].name, data::kTextEncodings[0].encoding},
-                                            {data::kTextEncodings[1].name, data::kTextEncodings[1].encoding},
-                                            {data::kTextEncodings[2].name, data::kTextEncodings[2].encoding},
-                                            {data::kTextEncodings[3].name, data::kTextEncodings[3].encoding}},
-                                           "how the file's bytes are text (default UTF-8)");
-  section.finish();
-  return out;
-}
-
 void parse_public(config::Section section, const std::filesystem::path& folder, DatasetConfig& out) {
   const bool in_file = section.has("file");
   if (section.recording() || in_file)
@@ -231,9 +207,10 @@ void parse_split(config::Section& section, DatasetConfig& out) {
 DatasetConfig parse_dataset(config::Section& section, const std::filesystem::path& folder) {
   DatasetConfig out;
   out.name = section.text("name", "of your choice: 1 to 64 of [a-z0-9-]; the ledger stands for this name");
-  out.csv = folder / section.text("csv", "the data: UTF-8 with a header");
+  out.csv = folder / section.text("csv", "the data: a text with a line of names and a row for each record");
   if (section.has("file"))
-    out.dialect = parse_dialect(section.object("file", "how this silo's file is written; other silos' may differ"));
+    out.dialect =
+        jobs::parse_dialect(section.object("file", "how this silo's file is written; other silos' may differ"));
   out.schema = jobs::parse_schema(section.object("schema", "as a job's data"));
   if (section.has("person"))
     out.person = parse_person(section.object(

@@ -36,7 +36,7 @@ void check_bounds(const models::Records& records, const Schema& schema) {
 /// How the file is written, by the second byte.
 CsvDialect dialect_of(unsigned char choice) {
   CsvDialect out;
-  out.separator = kSeparators[choice % kSeparators.size()].first;
+  out.separator = kSeparators[choice % kSeparators.size()].mark;
   out.numbers = {choice % 2 == 1, choice % 4 > 1};
   out.encoding = kTextEncodings[choice / 64].encoding;
   return out;

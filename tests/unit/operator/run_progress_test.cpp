@@ -56,6 +56,25 @@ TEST(RunProgressTest, TheJoinDeadlineIsNoNewsWhileItOnlySeemsToMove) {
   EXPECT_NE(progress.waiting(run, kNow + 4), before);
 }
 
+TEST(RunProgressTest, APipeGetsALineATenthOrASecondAndTheEnds) {
+  const auto lines_of = [](std::uint64_t rounds, double elapsed_ms) {
+    RunProgress progress;
+    Json run = running();
+    run["rounds_total"] = rounds;
+    std::vector<std::uint64_t> out;
+    for (std::uint64_t i = 0; i < rounds; ++i) {
+      (void)progress.closed(round(i, elapsed_ms), run);
+      if (progress.is_line_due()) out.push_back(i + 1);
+    }
+    return out;
+  };
+  EXPECT_EQ(lines_of(4000, 0.1),
+            (std::vector<std::uint64_t>{1, 400, 800, 1200, 1600, 2000, 2400, 2800, 3200, 3600, 4000}));
+  EXPECT_EQ(lines_of(5, 1.0), (std::vector<std::uint64_t>{1, 2, 3, 4, 5}));
+  EXPECT_EQ(lines_of(40, 1500.0).size(), 40U);
+  EXPECT_EQ(lines_of(1000, 100.0).size(), 101U);
+}
+
 TEST(RunProgressTest, TheBarCountsDownWhileOwnersAreAwaited) {
   RunProgress progress;
   EXPECT_EQ(progress.bar(joining(), kNow, 200),

@@ -66,6 +66,9 @@ class DealtDataTest : public ::testing::Test {
     if (!parsed) return parsed.error();
     return silos_of(*parsed, file);
   }
+  [[nodiscard]] std::vector<std::filesystem::path> partition_of(const nlohmann::json& job) const {
+    return partition(write_job(job), in_folder("out")).value();
+  }
   void refused(const nlohmann::json& job, const std::string& problem) const {
     const auto dealt = silos(job);
     ASSERT_FALSE(dealt) << problem;
@@ -113,6 +116,44 @@ TEST_F(DealtDataTest, WhatIsWrittenForAFederationIsSplitAsItIsSimulated) {
     EXPECT_EQ(own.training.targets, simulated[i].dataset.training.targets);
     EXPECT_EQ(own.holdout.features, simulated[i].dataset.holdout.features);
   }
+}
+
+/// A table as an institution writes it is dealt as one of the program's own, and what is written for the silos is one.
+TEST_F(DealtDataTest, ATableOfAnotherDialectIsDealtAlike) {
+  std::string plain = "x,y\n";
+  std::string other = "sep=;\r\nx\u00a0;y\r\n";
+  for (int i = 0; i < 60; ++i) {
+    plain += fmt::format("{}.25,class {}\n", 1000 + i, i % 3);
+    other += fmt::format("1.{:03},25;class {}\r\n", i, i % 3);
+  }
+  write_file_atomically(in_folder("plain.csv"), plain).value();
+  write_file_atomically(in_folder("other.csv"), other).value();
+  const auto job = [](const char* csv, const char* partition) {
+    return job_of({20, 13, 9}, {{"csv", csv},
+                                {"partition", partition},
+                                {"partition_seed", 3},
+                                {"holdout_seed", 5},
+                                {"holdout_fraction", 0.3},
+                                {"partition_column", "x"}});
+  };
+  for (const char* partition : {"sorted", "random"}) {
+    nlohmann::json foreign = job("other.csv", partition);
+    EXPECT_FALSE(silos(foreign));  // not told
+    foreign["simulation"]["file"] = {{"separator", ";"}, {"decimal", "comma"}, {"grouped", true}};
+    nlohmann::json own = job("plain.csv", partition);
+    if (std::string_view(partition) == "random") {
+      own["simulation"].erase("partition_column");
+      foreign["simulation"].erase("partition_column");
+    }
+    const auto expected = silos(own).value();
+    const auto dealt = silos(foreign).value();
+    ASSERT_EQ(partition_of(foreign).size(), 3U);
+    for (std::size_t i = 0; i < dealt.size(); ++i) {
+      EXPECT_EQ(dealt[i].dataset.training.features, expected[i].dataset.training.features);
+      EXPECT_EQ(dealt[i].dataset.holdout.targets, expected[i].dataset.holdout.targets);
+    }
+  }
+  EXPECT_NE(read_file(in_folder("out/silo-00.csv"), 1U << 20U)->find("\"x\",\"y\"\n\"10"), std::string::npos);
 }
 
 TEST_F(DealtDataTest, EveryPartitionGivesTheSizesOfTheCohort) {

@@ -212,7 +212,7 @@ TEST_F(CsvReaderTest, ReadsOtherEncodingsAndTheLineOfTheSeparator) {
   EXPECT_EQ(read(wide, options)->records.count(), 1);
   EXPECT_FALSE(read(wide + "x", options));  // half of a character
   EXPECT_NE(problem(wide).find("found UTF-16"), std::string::npos);
-  // Longer than a block, so that characters are cut in two.
+  // Longer than a block.
   std::string many = "\xff\xfe";
   std::string text = kHeader;
   for (int i = 0; i < 10'000; ++i) text += i % 2 == 0 ? row : "no,5,1970-01-06,male,b\n";
@@ -223,10 +223,38 @@ TEST_F(CsvReaderTest, ReadsOtherEncodingsAndTheLineOfTheSeparator) {
   EXPECT_EQ(problem("sep=,\n" + std::string(kHeader) + "maybe,1,1970-01-01,male,b\n").substr(0, 8), "f.csv:3:");
 }
 
+TEST_F(CsvReaderTest, BytesThatAreNoTextAreFoundInTheirLine) {
+  CsvOptions options;
+  options.dialect.encoding = TextEncoding::Windows1252;
+  std::string text = kHeader;
+  for (int i = 2; i < 42; ++i) text += "yes,25,1970-01-06,male,b\n";
+  const Result<CsvRecords> bad = read(text + "yes,25,1970-01-06,m\x81le,b\n", options);
+  ASSERT_FALSE(bad);
+  EXPECT_EQ(bad.error().message.substr(0, 9), "f.csv:42:") << bad.error().message;
+}
+
+TEST(TextDecoderTest, CharactersMayBeCutAnywhere) {
+  const std::u16string text = u"age;Gr\u00f6\u00dfe;\U0001F600\n";
+  std::string bytes = "\xff\xfe";
+  for (const char16_t unit : text) bytes += {static_cast<char>(unit & 0xffU), static_cast<char>(unit >> 8U)};
+  for (std::size_t cut = 0; cut <= bytes.size(); ++cut) {
+    TextDecoder decoder(TextEncoding::Utf16);
+    std::string out(decoder.decode(std::string_view(bytes).substr(0, cut)));
+    out += decoder.decode(std::string_view(bytes).substr(cut));
+    EXPECT_EQ(out, "age;Gr\u00f6\u00dfe;\U0001F600\n") << cut;
+    EXPECT_TRUE(decoder.finish());
+  }
+  TextDecoder decoder(TextEncoding::Utf16);
+  (void)decoder.decode(std::string_view(bytes).substr(0, 5));
+  EXPECT_TRUE(decoder.so_far());
+  EXPECT_FALSE(decoder.finish());
+}
+
 TEST_F(CsvReaderTest, NamesAreComparedAsPeopleSeeThem) {
   EXPECT_EQ(comparable_name("Gr\u00f6\u00dfe"), comparable_name(" Gro\u0308\u00dfe\u00a0"));
   EXPECT_EQ(comparable_name("blood\u00a0 pressure"), "blood pressure");
   EXPECT_FALSE(is_same_name("age", "Age"));
+  EXPECT_FALSE(is_same_name("x2", "x\u00b2"));
   EXPECT_EQ(comparable_name("\xff"), "\xff");
   EXPECT_EQ(read("sick\u00a0,age,born, sex,ward\nyes,25,1970-01-06,male,b\n")->records.count(), 1);
   EXPECT_NE(problem("sick,age,age ,born,sex,ward\nyes,25,1,1970-01-06,male,b\n").find("stands twice"),

@@ -2,6 +2,7 @@
 
 #include <fstream>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "shared/data/csv_reader.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -39,7 +40,11 @@ TEST_F(CsvSurveyTest, FindsSeparatorAndDecimalCommaAndCountsWhatCellsAre) {
   EXPECT_EQ(survey("a;b,c\n1;2,5\n", ',').value().columns.size(), 2U);  // as asked
   EXPECT_EQ(survey("a b\n1 2\n").value().dialect, CsvDialect{' '});
   EXPECT_EQ(survey("sex of child\nf\n").value().dialect, CsvDialect{});  // blanks of a name
-  EXPECT_EQ(survey("sep=|\r\na;a|b\r\n1|2\r\n").value().dialect, CsvDialect{'|'});
+  for (const char* line : {"sep=|\r\n", "SEP=|\n", "\"sep=|\"\r\n", "sep=|\r"})
+    EXPECT_EQ(survey(line + std::string("a;a|b\n1|2\n")).value().dialect, CsvDialect{'|'}) << line;
+  EXPECT_EQ(survey("sep=a\n1\n").value().columns[0].name, "sep=a");  // no separator
+  EXPECT_EQ(survey("\n\na;b\n1;2\n").value().dialect, CsvDialect{';'});
+  EXPECT_EQ(survey("cm, tall;ill\n1,75;yes\n").value().dialect, (CsvDialect{';', {true}}));
 }
 
 /// 12,345 is twelve thousand or little more than twelve: another column tells, or the owner.
@@ -64,6 +69,30 @@ TEST_F(CsvSurveyTest, NeverGuessesWhatACommaBeforeThreeDigitsMeans) {
   EXPECT_EQ(numbers("a;b\n12,345;1\n0,123;2\n"), std::pair(comma, std::string()));  // no group begins with 0
   EXPECT_EQ(numbers("a;b\n12.345;1,5\n1.000;2\n"), std::pair(comma_groups, std::string()));
   EXPECT_EQ(numbers("a;b\n12.345;1\n1.000;2\n"), std::pair(point, std::string()));  // a remark of the draft tells
+}
+
+TEST_F(CsvSurveyTest, AFileThatIsUtf8ButForOneByteIsNoOther) {
+  const auto said = [this](const std::string& text) {
+    const Result<CsvSurvey> out = survey(text);
+    return out ? std::string(name_of(out->dialect.encoding)) : out.error().message;
+  };
+  EXPECT_EQ(said("a\nGr\xf6\xdf"
+                 "e\n"),
+            "Windows-1252");
+  EXPECT_NE(said("\xef\xbb\xbf"
+                 "a\nM\xc3\n")
+                .find("row 2: column 1: expected UTF-8 text"),
+            std::string::npos);
+  EXPECT_NE(said("a\nM\u00fcnchen\nM\xc3\n").find("row 3: column 1: expected UTF-8 text"), std::string::npos);
+  EXPECT_NE(said("a\nna\x9dve\n").find("expected UTF-8 text; --encoding"), std::string::npos);  // in none of both
+  EXPECT_EQ(shape_of("\u20ac12.50"), "\u20ac9.9");
+  EXPECT_EQ(shape_of("M\u00fcnchen 7"), "a 9");
+}
+
+TEST_F(CsvSurveyTest, APipeIsRefusedSinceItCannotBeReadTwice) {
+  const std::filesystem::path pipe = folder_.path() / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_NE(survey_csv(pipe).error().message.find("no pipe"), std::string::npos);
 }
 
 TEST_F(CsvSurveyTest, StopsCountingValuesThatAreTooManyOrNoPlainText) {

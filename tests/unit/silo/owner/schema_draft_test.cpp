@@ -1,7 +1,9 @@
 #include "silo/owner/schema_draft.hpp"
 
+#include <chrono>
 #include <fmt/format.h>
 #include <fstream>
+#include <functional>
 #include <gtest/gtest.h>
 
 #include "shared/jobs/schema_section.hpp"
@@ -24,7 +26,7 @@ class SchemaDraftTest : public ::testing::Test {
 std::string patients() {
   std::string text = "patient_id;age;born;sex;name;empty;sick\n";
   for (int i = 0; i < 40; ++i) {
-    text += std::to_string(i) + ";" + (i % 8 == 0 ? "NA" : std::to_string(20 + i) + ",5") + ";0" +
+    text += std::to_string(i) + ";" + (i % 4 == 0 ? "NA" : std::to_string(20 + i) + ",5") + ";0" +
             std::to_string(1 + i % 9) + ".02.1970;" +
             (i < 2        ? "other"
              : i % 2 == 0 ? "f"
@@ -64,6 +66,97 @@ TEST_F(SchemaDraftTest, SaysWhatProtectingRecordsMeansWherePersonsHaveSeveralRow
   EXPECT_TRUE(said(draft, "`dataset add --person \"patient\"` protects persons"));
   const SchemaDraft alone = draft_schema(survey(patients()), "sick").value();  // one row each
   EXPECT_FALSE(said(alone, "--person"));
+}
+
+/// A table of so many records, whose cells the rows say.
+std::string table(const std::string& header, int records, const std::function<std::string(int)>& row) {
+  std::string out = header + "\n";
+  for (int i = 0; i < records; ++i) out += row(i) + "\n";
+  return out;
+}
+
+/// One odd cell in a column does not change what the column is, and the owner is shown it.
+TEST_F(SchemaDraftTest, AFewOddCellsDoNotHideWhatAColumnIs) {
+  const auto with = [](int i, const char* odd, const std::string& usual) {
+    return fmt::format("{};{}", i % 2 == 0 ? "yes" : "no", i == 7 ? odd : usual);
+  };
+  const auto drafted = [this](const std::string& text) { return draft_schema(survey(text), "sick").value(); };
+  const SchemaDraft dates = drafted(table("sick;day", 60, [&](int i) {
+    return with(i, "unknown", fmt::format("{:02}/{:02}/2020", 1 + i % 12, 1 + i % 5));
+  }));
+  EXPECT_EQ(dates.document["data"]["features"][0]["date"], nullptr);
+  EXPECT_TRUE(said(dates, "no day in it tells which"));
+  EXPECT_TRUE(said(dates, "59 of 60 cells are dates, not: \"unknown\" 1"));
+  const SchemaDraft compact = drafted(
+      table("sick;day", 60, [&](int i) { return with(i, "99999999", fmt::format("202001{:02}", 1 + i % 28)); }));
+  EXPECT_EQ(compact.document["data"]["features"][0]["date"], "YYYYMMDD");
+  const SchemaDraft comma = drafted(
+      table("sick;hb", 60, [&](int i) { return with(i, "haemolysed", fmt::format("{},{}", 10 + i % 5, i % 10)); }));
+  EXPECT_EQ(comma.document["file"]["decimal"], "comma");
+  EXPECT_TRUE(said(comma, "59 of 60 cells are numbers, not: \"haemolysed\" 1"));
+  const SchemaDraft ages = drafted(table("sick;age", 60, [&](int i) { return with(i, "07", std::to_string(20 + i)); }));
+  EXPECT_TRUE(ages.document["data"]["features"][0].contains("min"));
+  EXPECT_TRUE(said(ages, "1 of its cells begin with a zero"));
+  const SchemaDraft limits =
+      drafted(table("sick;crp", 60, [&](int i) { return with(i, "<", fmt::format("{}.5", i)); }));  // no limit
+  EXPECT_TRUE(said(limits, "59 of 60 cells are numbers, not: \"<\" 1"));
+  // However many values a column has.
+  const SchemaDraft many = drafted(table("sick;glucose", 3000, [&](int i) {
+    return with(i, "haemolysed", i % 10 == 3 ? "-999" : fmt::format("{}.{}", 50 + i % 1500, i % 7));
+  }));
+  EXPECT_TRUE(said(many, "2999 of 3000 cells are numbers, not: \"haemolysed\" 1"));
+  EXPECT_TRUE(said(many, "-999 stands far from all other values"));
+}
+
+/// The schema is public: a text that a few records have is not in it.
+TEST_F(SchemaDraftTest, ATextThatMeansMissingAndThatFewHaveIsNotWritten) {
+  const SchemaDraft draft = draft_schema(survey(table("sick,age", 60,
+                                                      [](int i) {
+                                                        return fmt::format("{},{}", i % 2 == 0 ? "yes" : "no",
+                                                                           i == 7       ? "Missing"
+                                                                           : i % 4 == 0 ? "NA"
+                                                                                        : std::to_string(20 + i));
+                                                      })),
+                                         "sick")
+                                .value();
+  EXPECT_EQ(draft.document["data"]["features"][0]["missing"]["texts"], (nlohmann::ordered_json{"NA"}));
+  EXPECT_EQ(draft.document.dump().find("Missing"), std::string::npos);
+  EXPECT_TRUE(said(draft, "\"Missing\" means that there is none, and fewer than 10"));
+}
+
+/// The first line becomes public, so that it must not be somebody's record.
+TEST_F(SchemaDraftTest, AFirstLineThatIsARecordIsRefusedAndNumbersThatAreNamesAreNot) {
+  const auto row = [](int i) {
+    return fmt::format("{},never,{},{}", i % 2 == 0 ? "female" : "male", 20 + i, i % 3 == 0 ? "yes" : "no");
+  };
+  const Result<SchemaDraft> record = draft_schema(survey(table("female,never,22,yes", 60, row)), "yes");
+  ASSERT_FALSE(record);
+  EXPECT_NE(record.error().message.find("looks like a record"), std::string::npos);
+  EXPECT_TRUE(draft_schema(survey(table("sex,smokes,age,sick", 60, row)), "sick"));
+  EXPECT_TRUE(draft_schema(
+      survey(table("400,402,404,sick", 60, [](int i) { return fmt::format("0.{},1.{},2.{},{}", i, i, i, i % 2); })),
+      "sick"));
+}
+
+TEST_F(SchemaDraftTest, AsksWhereColumnsDisagreeOnCommas) {
+  const data::CsvSurvey found = survey(table("sick;a;price;balance", 30, [](int i) {
+    return fmt::format("{};{},{};{}.5;1{},345", i % 2, i % 3, i % 4, i, i % 10);
+  }));
+  EXPECT_EQ(found.undecided, "balance");
+  EXPECT_NE(draft_schema(found, "sick").error().message.find("--decimal point"), std::string::npos);
+}
+
+TEST_F(SchemaDraftTest, TenThousandColumnsAreDraftedInSeconds) {
+  std::string header = "sick";
+  std::string row;
+  for (int i = 0; i < 10'000; ++i) {
+    header += fmt::format(",gene {}", i);
+    row += ",1.5";
+  }
+  const auto begun = std::chrono::steady_clock::now();
+  const std::string text = header + "\nyes" + row + "\nno" + row + "\n";
+  EXPECT_TRUE(draft_schema(survey(text), "sick"));
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(30));
 }
 
 TEST_F(SchemaDraftTest, NamesTheColumnThatWasProbablyMeantAndWhyAFileCannotBeRead) {
