@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <fmt/format.h>
 #include <iconv.h>
+#include <utility>
 
 namespace undertone::data {
 namespace {
@@ -28,7 +30,7 @@ void TextDecoder::Close::operator()(void* conversion) const noexcept { ::iconv_c
 TextDecoder::TextDecoder(TextEncoding encoding) : encoding_(encoding) {
   if (encoding == TextEncoding::Utf8) return;
   iconv_t made = ::iconv_open("UTF-8", name_of(encoding));
-  UNDERTONE_CHECK(made != reinterpret_cast<iconv_t>(-1));
+  UNDERTONE_CHECK(reinterpret_cast<std::intptr_t>(made) != -1);
   conversion_.reset(made);
 }
 
