@@ -174,6 +174,7 @@ class SiloMachine {
   wire::Encoder encoder_;
   std::map<RunId, Accepted> accepted_;
   AnswerRoom room_;
+  bool told_of_failing_end_ = false;   // since the last end that could be noted, of any run
   std::map<RunId, Accepted> waiting_;  // offered, not decided upon
   std::deque<RunId> over_;             // ended before they were accepted; an offer that comes later came late
   /// Whose places: of a permutation pass 0, of bins the pass's own draw.

@@ -436,7 +436,7 @@ TEST(SiloMachineTest, NothingIsAcceptedOrEndedAheadOfTheHead) {
     EXPECT_FALSE(heard.halted);
     EXPECT_TRUE(heard.messages.empty());
     EXPECT_EQ(heard.ended, 0);
-    EXPECT_EQ(heard.told.size(), 1U);
+    EXPECT_EQ(heard.told.size(), again == 0 ? 1U : 0U);  // however often it is said
   }
   agent.head().fails = false;
   const Agent::Heard heard = agent.say(wire::JobEnded{agent.run, true});
