@@ -8,10 +8,13 @@
 namespace undertone::data {
 namespace {
 
+/// The order of combining marks is found in quadratic time: nobody names a column with more.
+constexpr std::size_t kComposedBytesMax = 1'000;
 constexpr std::array<std::string_view, 2> kNoBreakSpaces = {"\u00a0", "\u202f"};
 
 /// Unicode's form NFC. What is no UTF-8 is refused elsewhere, and stays as it is here.
 std::string composed(std::string_view utf8) {
+  if (utf8.size() > kComposedBytesMax) return std::string(utf8);
   utf8proc_uint8_t* made = nullptr;
   const auto size =
       utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(utf8.data()), static_cast<utf8proc_ssize_t>(utf8.size()),

@@ -10,7 +10,8 @@
 namespace undertone::data {
 
 /// A column's name as people see it: an accent is the same written as one character or as two (Unicode's form NFC), a
-/// no-break space is a blank, and there are no blanks at the ends and no two side by side.
+/// no-break space is a blank, and there are no blanks at the ends and no two side by side. Accents of a name of more
+/// than 1,000 bytes stay as they are written.
 [[nodiscard]] std::string comparable_name(std::string_view utf8);
 [[nodiscard]] bool is_same_name(std::string_view one, std::string_view other);
 

@@ -124,7 +124,8 @@ void survey_field(void* text, std::size_t size, void* state) {
     return survey.refuse(
         fmt::format("column {}: expected UTF-8 text; --encoding Windows-1252 reads what Windows often writes", at + 1));
   }
-  survey.seen_text = survey.seen_text || std::any_of(cell.begin(), cell.end(), [](char c) { return c < 0; });
+  survey.seen_text = survey.seen_text || std::any_of(cell.begin(), cell.end(),
+                                                     [](char c) { return static_cast<unsigned char>(c) >= 0x80; });
   if (survey.header_done) {
     if (at < survey.out.columns.size()) look_at(survey, survey.out.columns[at], cell);
     return;
@@ -168,14 +169,14 @@ std::array<std::size_t, kSeparators.size()> separators_in(std::string_view& text
   return found;
 }
 
-/// The one that the first line has most of, before all one that the second line has as often. A blank is one only where
-/// nothing else is.
+/// It prefers a mark that stands equally often in the first two lines, and then the most frequent one of the first. It
+/// takes a blank only where there is no other mark.
 char separator_of(std::string_view text) {
   text.remove_prefix(std::min(text.find_first_not_of("\r\n"), text.size()));
   const auto first = separators_in(text);
   const auto second = separators_in(text);
   constexpr std::size_t kBlank = kSeparators.size() - 1;
-  // Of equal ones a comma is the last: it may belong to a name and to a number.
+  // Where two stand equally often, the comma comes last: it may belong to a name or to a number.
   const auto rank = [&](std::size_t i) {
     return std::tuple(first[i] > 0 && first[i] == second[i], first[i], kSeparators[i].mark != ',');
   };
