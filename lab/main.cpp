@@ -329,13 +329,13 @@ void add_operator_commands(CLI::App& app, Actions& actions, OperatorArguments& a
   predict_command->add_option("csv", arguments.csv, "records; the label's column may be missing")->required();
   predict_command->add_option("--id", arguments.id, "the column that names the records, instead of their numbers");
   predict_command->add_option("--separator", arguments.dialect.separator, "between cells; a comma without it")
-      ->check(CLI::IsMember({",", ";", "tab", "|", "blank"}));
+      ->check(CLI::IsMember(data::separator_names()));
   predict_command->add_option("--decimal", arguments.dialect.decimal, "how numbers are written; a point without it")
       ->check(CLI::IsMember({"point", "comma"}));
   predict_command->add_flag("--grouped", arguments.dialect.grouped, "digits may stand in groups of three: 12,345.6");
   predict_command
       ->add_option("--encoding", arguments.dialect.encoding, "how the file's bytes are text; UTF-8 without it")
-      ->check(CLI::IsMember({"UTF-8", "UTF-16", "Windows-1252", "ISO-8859-1"}));
+      ->check(CLI::IsMember(data::encoding_names()));
   predict_command->add_option("--out", arguments.out, "a file; without it, standard output");
   predict_command->add_flag("--json", arguments.options.json, "print JSON");
   CLI::App* warm_start_command = add(app, actions, "warm-start", "A job that starts at a public model's weights", [&] {

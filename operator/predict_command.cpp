@@ -60,7 +60,7 @@ std::vector<Prediction> predictions_of(const SavedModel& model, const models::Re
   return out;
 }
 
-/// What a line begins with: the record's id, or its number where the file has none.
+/// Each line begins with the record's id, or with its number where no column of ids was named.
 struct RecordNames {
   std::string title = "record";
   std::vector<std::string> ids;  // none: numbers from 1

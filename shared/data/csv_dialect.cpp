@@ -9,6 +9,18 @@ const NamedSeparator& named(char separator) {
   return kSeparators.front();
 }
 
+std::vector<std::string> separator_names() {
+  std::vector<std::string> out;
+  for (const NamedSeparator& one : kSeparators) out.emplace_back(one.name);
+  return out;
+}
+
+std::vector<std::string> encoding_names() {
+  std::vector<std::string> out;
+  for (const NamedEncoding& one : kTextEncodings) out.emplace_back(one.name);
+  return out;
+}
+
 std::optional<char> DialectOptions::separator_said() const {
   for (const NamedSeparator& one : kSeparators) {
     if (separator == one.name) return one.mark;

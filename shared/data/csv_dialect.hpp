@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "shared/data/numbers.hpp"
 #include "shared/data/text_encoding.hpp"
@@ -19,7 +20,7 @@ struct CsvDialect {
   friend bool operator==(const CsvDialect&, const CsvDialect&) = default;
 };
 
-/// What may stand between cells.
+/// A mark that may stand between cells.
 struct NamedSeparator {
   char mark;
   const char* name;   // in configurations and options
@@ -31,6 +32,10 @@ inline constexpr std::array<NamedSeparator, 5> kSeparators = {{{',', ",", "comma
                                                                {'|', "|", "vertical bars"},
                                                                {' ', "blank", "blanks"}}};
 [[nodiscard]] const NamedSeparator& named(char separator);
+
+/// The names of all separators and encodings, for options.
+[[nodiscard]] std::vector<std::string> separator_names();
+[[nodiscard]] std::vector<std::string> encoding_names();
 
 /// A dialect as the options of a command say it; what is empty is not said.
 struct DialectOptions {

@@ -68,7 +68,7 @@ inline constexpr std::size_t kSurveyedEndsMax = 4;
 /// Texts that are taken for a missing value: "", "NA", "?" and the like.
 [[nodiscard]] const std::vector<std::string>& missing_texts();
 
-/// What is known of a file beforehand; what is not is guessed.
+/// These facts about a file are known beforehand. The survey guesses those that are not.
 struct SurveyOptions {
   std::optional<char> separator = {};
   std::optional<bool> decimal_comma = {};

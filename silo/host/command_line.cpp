@@ -141,11 +141,11 @@ int silo_main(int argc, char** argv, const char* program, crypto::NoiseKind nois
   draft_command->add_option("csv", drafted.csv, "the data, with a header")->required();
   draft_command->add_option("--label", drafted.label, "the column that is to be predicted");
   draft_command->add_option("--separator", drafted.dialect.separator, "between cells; guessed without it")
-      ->check(CLI::IsMember({",", ";", "tab", "|", "blank"}));
+      ->check(CLI::IsMember(data::separator_names()));
   draft_command->add_option("--decimal", drafted.dialect.decimal, "how numbers are written; guessed without it")
       ->check(CLI::IsMember({"point", "comma"}));
   draft_command->add_option("--encoding", drafted.dialect.encoding, "how the file's bytes are text; guessed without it")
-      ->check(CLI::IsMember({"UTF-8", "UTF-16", "Windows-1252", "ISO-8859-1"}));
+      ->check(CLI::IsMember(data::encoding_names()));
   draft_command->add_option("--out", drafted.out, "a file; without it, the terminal");
   NewDataset added;
   CLI::App* add_command = add(*dataset, "add", "Enter a data set into the configuration and begin its ledger",

@@ -81,7 +81,7 @@ std::string common_shape(const ColumnSurvey& column) {
   return told ? most->first : "";
 }
 
-/// What a column looks like, without its values.
+/// Says what most cells of a column look like, and shows no value.
 std::string likeness(const ColumnSurvey& column, const std::string& shape) {
   return fmt::format("{} of {} cells look like \"{}\" (9 stands for digits, a for letters)", column.shapes.at(shape),
                      column.cells, shape);
@@ -165,7 +165,7 @@ bool may_number_records(const ColumnSurvey& column, const data::CsvSurvey& surve
          std::all_of(column.greatest.begin(), column.greatest.end(), once);
 }
 
-/// What the owner should look at in a column of dates.
+/// Tells the owner which cells of a column of dates are no dates.
 void remark_dates(const ColumnSurvey& column, const data::DateForm& form, std::vector<std::string>& remarks) {
   const std::int64_t dates = column.dates[static_cast<std::size_t>(form.format)];
   if (dates == column.cells) return;
@@ -175,7 +175,7 @@ void remark_dates(const ColumnSurvey& column, const data::DateForm& form, std::v
                                 dates, column.cells, others));
 }
 
-/// What the owner should look at in a column of numbers.
+/// Tells the owner which cells of a column of numbers are none, and which numbers may mean something else.
 void remark_number(const ColumnSurvey& column, const data::CsvSurvey& survey, bool is_label,
                    std::vector<std::string>& remarks) {
   const data::NumberForm& form = survey.dialect.numbers;
@@ -205,8 +205,7 @@ void remark_number(const ColumnSurvey& column, const data::CsvSurvey& survey, bo
     say("12,345 is read as twelve thousand, since the file has decimal points");
   if (!form.decimal_comma && column.with_point > 0 && column.one_group_points == column.with_point)
     say("every point is followed by three digits, and is read as a decimal point: 12.345 is little more than twelve; "
-        "if "
-        "it is twelve thousand, draft again with --decimal comma");
+        "if it is twelve thousand, draft again with --decimal comma");
   const char* list = is_label ? "classes" : "categories";
   if (!column.many_values && column.values.size() <= kFewValues && column.with_point + column.with_comma == 0)
     say(fmt::format("it has only {} different values: if they are codes, write \"{}\" in place of its bounds",
@@ -442,8 +441,8 @@ Result<SchemaDraft> draft_schema(const data::CsvSurvey& survey, const std::strin
         if (!text.empty() && is_rare(count))
           draft.remarks.push_back(fmt::format(
               "column \"{}\": \"{}\" means that there is none, and fewer than {} records have it, so that it is left "
-              "out of "
-              "\"texts\" of \"missing\", which is public: write it there if everybody may know it, or mend the file",
+              "out of \"texts\" of \"missing\", which is public: write it there if everybody may know it, or mend the "
+              "file",
               column.name, text, kCategoryRecordsMin));
       }
       if (guessed.dates.empty()) {

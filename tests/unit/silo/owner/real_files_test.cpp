@@ -106,7 +106,7 @@ TEST(RealFilesTest, WhatCannotBeReadIsRefusedInWords) {
     ASSERT_FALSE(draft) << file;
     EXPECT_NE(draft.error().message.find(said), std::string::npos) << file << ": " << draft.error().message;
   }
-  // What was asked is answered, and then read so.
+  // The owner answers what was asked, and the file is read in that way.
   EXPECT_NE(
       drafted("thousands-us.csv", "default", {.decimal_comma = false}).value().document.dump().find("\"grouped\":true"),
       std::string::npos);
