@@ -11,12 +11,14 @@ const NamedSeparator& named(char separator) {
 
 std::vector<std::string> separator_names() {
   std::vector<std::string> out;
+  out.reserve(kSeparators.size());
   for (const NamedSeparator& one : kSeparators) out.emplace_back(one.name);
   return out;
 }
 
 std::vector<std::string> encoding_names() {
   std::vector<std::string> out;
+  out.reserve(kTextEncodings.size());
   for (const NamedEncoding& one : kTextEncodings) out.emplace_back(one.name);
   return out;
 }
