@@ -1,0 +1,89 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <cstdint>
+
+#include "shared/models/linear_model.hpp"
+
+namespace undertone::models {
+
+/// How the gradients of public records enter their mean.
+enum class PublicGradients : std::uint8_t {
+  Raw = 1,  // as they are
+  Clipped,  // each to an l2 norm, as the protected ones are
+  Rescaled  // each to exactly that norm; a gradient of 0 stays 0. Source: spec public-data 5.2 (A.4.1.3)
+};
+/// "raw", "clipped", "rescaled"
+[[nodiscard]] std::string_view to_string(PublicGradients gradients) noexcept;
+
+/// Where a mean loss is least.
+struct Minimiser {
+  Eigen::VectorXd weights;  // [d]
+};
+
+/// A linear model's mean loss over records that need no protection: what whoever holds them computes exactly. Nothing
+/// here is private, and nothing here is ever asked of a silo.
+class PublicLoss {
+ public:
+  /// Numbers of all records together, at most: what computing on them is bounded by.
+  static constexpr std::int64_t kNumbersMax = std::int64_t{1} << 23;
+  /// Weights, at most, of what is solved exactly by a matrix of them all.
+  static constexpr Eigen::Index kExactMax = 1024;
+
+  /// @return an error where there is no record, the records have other features than the model, a number is not finite,
+  /// there are more numbers than `kNumbersMax`, or the loss has a kink
+  [[nodiscard]] static Result<PublicLoss> create(const LinearModel& model, Records records);
+
+  [[nodiscard]] Eigen::Index records() const noexcept { return records_.targets.size(); }
+  [[nodiscard]] Eigen::Index dimension() const noexcept { return model_.dimension(); }
+  [[nodiscard]] bool least_squares() const noexcept { return model_.loss() == Loss::LeastSquares; }
+
+  /// The mean loss plus ridge/2 times the squared norm of the features' weights, not of the intercept.
+  [[nodiscard]] double value(const Eigen::Ref<const Eigen::VectorXd>& weights, double ridge = 0.0) const;
+  /// The mean over the records of their gradients: [d]. A gradient that is not finite counts as 0.
+  /// @param length of a clipped or a rescaled gradient
+  [[nodiscard]] Eigen::VectorXd mean_gradient(const Eigen::Ref<const Eigen::VectorXd>& weights,
+                                              PublicGradients gradients, double length) const;
+  /// The same of a record's gradient at one point less that at another. What would be rescaled is clipped: a difference
+  /// that vanishes has no length that could be blown up.
+  [[nodiscard]] Eigen::VectorXd mean_difference(const Eigen::Ref<const Eigen::VectorXd>& weights,
+                                                const Eigen::Ref<const Eigen::VectorXd>& from,
+                                                PublicGradients gradients, double length) const;
+
+  /// The minimiser of `value`: exactly for least squares of at most `kExactMax` weights, else by accelerated steps
+  /// until they are short, or as many as a bound on the work allows.
+  /// @param ridge >= 0
+  /// @return an error where least squares have no one minimiser, with how many records and numbers there are
+  [[nodiscard]] Result<Minimiser> minimiser(double ridge) const;
+  /// V^2, the trace of the covariance of a record's gradient, cross-fitted: the records are cut in two halves, and what
+  /// one half's gradients vary by is measured at the minimiser of the other. At the minimiser of the same records it
+  /// would be too small, as these have been fitted. Source: spec public-data 0.2.
+  /// @param ridge of the minimisers, > 0 where a half is singular
+  /// @return an error where there are fewer than four records, or a half has no minimiser
+  [[nodiscard]] Result<double> cross_fitted_variance(PublicGradients gradients, double length, double ridge) const;
+
+  /// H, the mean over the records of x x^T, x with a 1 for an intercept: [d, d]. Of least squares it is the second
+  /// derivative.
+  /// @pre there are at most `kExactMax` weights
+  [[nodiscard]] Eigen::MatrixXd second_moments() const;
+
+ private:
+  PublicLoss(const LinearModel& model, Records records);
+  /// The factors a_j of the gradients a_j (x_j, 1): [records].
+  [[nodiscard]] Eigen::VectorXd factors(const Eigen::Ref<const Eigen::VectorXd>& weights) const;
+  /// Scales them, so that each gradient has the length that it is to have.
+  void treat(PublicGradients gradients, double length, Eigen::VectorXd& factors) const;
+  /// The mean of factors times records: [d].
+  [[nodiscard]] Eigen::VectorXd mean_of(const Eigen::VectorXd& factors) const;
+  /// Trace of the covariance at a point. At least two records.
+  [[nodiscard]] double gradient_variance(const Eigen::Ref<const Eigen::VectorXd>& weights, PublicGradients gradients,
+                                         double length) const;
+  [[nodiscard]] PublicLoss part(Eigen::Index from, Eigen::Index count) const;
+  [[nodiscard]] Result<Minimiser> least_squares_minimiser(double ridge) const;
+  [[nodiscard]] Minimiser descended_minimiser(double ridge) const;
+  LinearModel model_;
+  Records records_;
+  Eigen::VectorXd norms_squared_;  // of (x_j, 1): [records]
+};
+
+}  // namespace undertone::models
