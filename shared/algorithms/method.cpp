@@ -10,6 +10,10 @@ Error no_experiment_noise(const std::string& source) {
   return {ErrorCode::InvalidArgument, fmt::format("the experiments' noise: there is none for {}", source)};
 }
 
+Error no_start(const std::string& source) {
+  return {ErrorCode::InvalidArgument, fmt::format("{} starts nowhere: it minimises nothing", source)};
+}
+
 const Problem& no_problem() {
   static const Problem none;
   return none;

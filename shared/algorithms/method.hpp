@@ -90,6 +90,8 @@ class Method {
     [[nodiscard]] virtual planning::Schedule schedule(const GradientShape& shape) const = 0;
     /// The algorithm at its start. @return an error that names the setting that does not serve
     [[nodiscard]] virtual Result<std::unique_ptr<FederatedAlgorithm>> make() const = 0;
+    /// The same from another starting point. @param point [d], in the domain up to rounding
+    [[nodiscard]] virtual Result<std::unique_ptr<FederatedAlgorithm>> make_at(Eigen::VectorXd point) const = 0;
     /// The noise that the source prints for its theorem; local SGD, which has none, gives that of the experiments.
     /// @see NoiseShifts
     /// @return an error that says which condition fails, with both numbers, or that there is no theorem
@@ -132,9 +134,11 @@ struct ParsedMethod {
   double draw_fraction = 1.0;  // of the records that a sampled release reads
 };
 
-/// The errors of a method without a theorem, of one that the experiments leave out, and of an empty model.
+/// The errors of a method without a theorem, of one that the experiments leave out, of one that starts nowhere, and of
+/// an empty model.
 [[nodiscard]] Error no_theorem_noise(const std::string& source);
 [[nodiscard]] Error no_experiment_noise(const std::string& source);
+[[nodiscard]] Error no_start(const std::string& source);
 [[nodiscard]] Status check_dimension(const Problem& problem);
 /// Of no numbers.
 [[nodiscard]] const Problem& no_problem();
@@ -159,11 +163,15 @@ class Method::Of final : public Interface {
   [[nodiscard]] planning::Schedule schedule(const GradientShape& shape) const override {
     return Settings::Algorithm::schedule(settings, shape);
   }
-  [[nodiscard]] Result<std::unique_ptr<FederatedAlgorithm>> make() const override {
-    if constexpr (requires { settings.problem; })
-      if (Status some = check_dimension(settings.problem); !some) return some.error();
-    UNDERTONE_TRY(auto made, Settings::Algorithm::create(settings));
-    return std::unique_ptr<FederatedAlgorithm>(std::move(made));
+  [[nodiscard]] Result<std::unique_ptr<FederatedAlgorithm>> make() const override { return make_of(settings); }
+  [[nodiscard]] Result<std::unique_ptr<FederatedAlgorithm>> make_at(
+      [[maybe_unused]] Eigen::VectorXd point) const override {
+    if constexpr (requires { settings.problem; }) {
+      Settings there = settings;
+      if (Status starts = there.problem.start_at(std::move(point)); !starts) return starts.error();
+      return make_of(there);
+    }
+    return no_start(source());
   }
   [[nodiscard]] Result<NoiseShifts> theorem_noise(const NoiseFacts& facts) const override {
     if (Status fits = NoiseConditions("the theorem's noise", facts).plausible(); !fits) return fits.error();
@@ -186,6 +194,14 @@ class Method::Of final : public Interface {
       [[maybe_unused]] std::span<const WeighedPlan> silos) const override {
     if constexpr (requires { settings.planned_risk(silos); }) return settings.planned_risk(silos);
     return std::nullopt;
+  }
+
+ private:
+  [[nodiscard]] static Result<std::unique_ptr<FederatedAlgorithm>> make_of(const Settings& of) {
+    if constexpr (requires { of.problem; })
+      if (Status some = check_dimension(of.problem); !some) return some.error();
+    UNDERTONE_TRY(auto made, Settings::Algorithm::create(of));
+    return std::unique_ptr<FederatedAlgorithm>(std::move(made));
   }
 };
 

@@ -1,0 +1,95 @@
+#pragma once
+
+#include <Eigen/Cholesky>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include "shared/algorithms/federated_algorithm.hpp"
+#include "shared/models/public_loss.hpp"
+
+namespace undertone::algorithms {
+
+/// The silos' mean gradient g and that of public records h become alpha g + (1 - alpha) h.
+/// Source: spec public-data 5.2, Algorithm 11, Proposition 88.
+struct MixedGradients {
+  models::PublicGradients gradients = models::PublicGradients::Raw;
+  std::optional<double> weight =
+      {};  // alpha in [0, 1], of the silos' gradients; nothing: what a job's noise makes best
+};
+/// The silos' mean gradient g becomes P^-1 g, P of the second derivative H = X^T X / n of the public records' least
+/// squares: a step of mirror descent whose potential is their loss. Source: spec public-data 5.3 (PDA-MD, A.4.1.3).
+struct PublicMirror {
+  /// Of P. A published step size is of one of them.
+  enum class Scale : std::uint8_t {
+    LeastEigenvalue = 1,  // (H + ridge I) over its least eigenvalue: P >= I, steps are of the size that SGD's are
+    None,                 // H + ridge I
+    LeastOfMean           // (H + ridge/d I) over its least eigenvalue, as the source's program has it
+  };
+  double ridge = 0.01;  // > 0
+  Scale scale = Scale::LeastEigenvalue;
+};
+/// What a coordinator does with the public records that it holds. Nothing of it reaches a silo: it changes no clip, no
+/// noise and no epsilon.
+using PublicUse = std::variant<MixedGradients, PublicMirror>;
+
+/// "gradients", "mirror_map"
+[[nodiscard]] std::string_view name_of(const PublicUse& use) noexcept;
+/// "least_eigenvalue", "none", "least_of_mean"
+[[nodiscard]] std::string_view to_string(PublicMirror::Scale scale) noexcept;
+
+/// Runs an algorithm of gradients, and changes what it is told of each round by what public records say at the same
+/// points: gradients, and differences of gradients. Whatever optimiser is inside has the better estimate of the
+/// gradient. Holds no state beside the inner one's: the records are a file's, known by its digest.
+class WithPublicRecords final : public FederatedAlgorithm {
+ public:
+  /// Reads the records: on the first `advance`, which then takes long.
+  using Load = std::function<Result<std::shared_ptr<const models::PublicLoss>>()>;
+  struct Setup {
+    PublicUse use;
+    double weight = 1.0;  // alpha, in [0, 1], of MixedGradients
+    double length = 1.0;  // > 0: of a clipped or rescaled public gradient
+    Load load;
+  };
+  WithPublicRecords(std::unique_ptr<FederatedAlgorithm> inner, Setup setup);
+
+  [[nodiscard]] Step start() override { return inner_->start(); }
+  [[nodiscard]] Result<Step> advance(const folds::Gathered& gathered) override;
+  [[nodiscard]] bool advance_takes_long() const override { return true; }
+  void heed(std::stop_token nobody_waits) override { inner_->heed(std::move(nobody_waits)); }
+  [[nodiscard]] Eigen::VectorXd candidate() const override { return inner_->candidate(); }
+  [[nodiscard]] std::vector<MetricsRow> metrics() const override { return inner_->metrics(); }
+  void save(ByteWriter& state) const override { inner_->save(state); }
+  [[nodiscard]] Status restore(ByteReader& state) override { return inner_->restore(state); }
+
+ private:
+  [[nodiscard]] Status load();
+  /// Of the public records, what the question asks of the silos'. @return an error of other questions
+  [[nodiscard]] Status mix(const MixedGradients& how, const queries::Question& question, Eigen::VectorXd& mean) const;
+  std::unique_ptr<FederatedAlgorithm> inner_;
+  Setup setup_;
+  std::shared_ptr<const models::PublicLoss> loss_;
+  std::optional<Eigen::LLT<Eigen::MatrixXd>> mirror_;  // P
+};
+
+/// P of public records' least squares. @return an error where the loss is another, or P is singular to rounding
+struct MirrorMatrix {
+  Eigen::MatrixXd matrix;  // [d, d], symmetric
+};
+[[nodiscard]] Result<MirrorMatrix> mirror_matrix(const models::PublicLoss& loss, const PublicMirror& how);
+
+/// The weight alpha of the silos' mean gradient with which alpha g + (1 - alpha) h varies least:
+///   alpha = (V^2 / n_pub) / (noise + V^2 sum_i p_i^2 / n_i + V^2 / n_pub)
+/// Public records are the same in every round, so that what they are off by does not average out over rounds, and noise
+/// does: `noise` is the variance of the weighted mean's noise, of all coordinates together, over the number of rounds.
+/// Source: spec public-data 0.1 and 5.2 (Proposition 18).
+/// @param variance V^2, of one record's gradient, of either kind @param public_records n_pub > 0
+/// @param protected_share sum_i p_i^2 / n_i
+[[nodiscard]] double best_weight(double variance, double public_records, double protected_share, double noise);
+
+}  // namespace undertone::algorithms
