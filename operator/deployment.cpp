@@ -232,6 +232,15 @@ Result<Deployment> Deployment::prepare(DeploymentOptions options) {
     std::filesystem::create_directories(folder / part, error);
   if (error) return Error{ErrorCode::StorageFailed, fmt::format("{}: {}", folder.string(), error.message())};
   if (const auto files = simulation::partition(options.job, folder / "data"); !files) return files.error();
+  if (job->public_terms) {
+    std::filesystem::create_directories(folder / "public", error);
+    std::filesystem::copy_file(options.job.parent_path() / job->public_terms->file,
+                               folder / "public" / job->public_terms->file,
+                               std::filesystem::copy_options::overwrite_existing, error);
+    if (error)
+      return Error{ErrorCode::StorageFailed,
+                   fmt::format("{}: /public/file: {}", options.job.string(), error.message())};
+  }
   const std::size_t shuffler_count = job->shuffle ? job->shuffle->shufflers.size() : 0;
   UNDERTONE_TRY(const std::vector<int> ports, free_ports(2 + shuffler_count));
   std::vector<PlacedShuffler> shufflers;
@@ -251,6 +260,7 @@ Result<Deployment> Deployment::prepare(DeploymentOptions options) {
                       {"results", "results"},
                       {"http", {{"host", "127.0.0.1"}, {"port", http_port}, {"tls", true}}}};
   if (job->shuffle) coordinator["shufflers"] = addresses_of(shufflers);
+  if (job->public_terms) coordinator["public_folder"] = "public";
   const Json op = {{"format", "undertone.operator/1"},
                    {"consortium", kConsortium},
                    {"operator", "operator"},

@@ -7,6 +7,7 @@
 
 #include "operator/planned_releases.hpp"
 #include "operator/predicted_excess.hpp"
+#include "operator/public_worth.hpp"
 #include "operator/shuffler_worth.hpp"
 #include "operator/weight_noise.hpp"
 #include "shared/accounting/gaussian_accountant.hpp"
@@ -386,6 +387,7 @@ int plan_job(const std::filesystem::path& file, bool json) {
   const jobs::CohortMember& first = job->cohort.front();
   const Json shuffler = shuffler_worth(*job, plans.at(first.facts.silo), first.facts);
   const Json by_weights = weight_noise(*job, plans);
+  const Json open_records = public_worth(*job, plans, file.parent_path());
   const Json vertex_choices = vertex_choices_of(*job);
   const Json parts = parts_of(*job);
   const std::uint64_t held =
@@ -405,6 +407,7 @@ int plan_job(const std::filesystem::path& file, bool json) {
                 {"parameters", parameters},
                 {"noise_chosen_by", noise_by(job->noise_choice)},
                 {"initial", job->initial ? Json(jobs::to_string(*job->initial)) : Json(nullptr)},
+                {"public_records", open_records},
                 {"warnings", warnings_of(*job)},
                 {"aggregation", folds::to_string(job->aggregation)},
                 {"bytes_held_of_a_round", held},
@@ -440,6 +443,7 @@ int plan_job(const std::filesystem::path& file, bool json) {
   }
   fmt::print("noise chosen by {}\n", noise_by(job->noise_choice));
   if (job->initial) fmt::print("starts from {}\n", jobs::to_string(*job->initial));
+  fmt::print("{}", describe_public_worth(open_records));
   for (const Json& warning : warnings_of(*job)) fmt::print("WARNING: {}\n", warning.get<std::string>());
   fmt::print("{}", describe_worth(shuffler));
   if (job->aggregation.scaled_to) {

@@ -92,6 +92,7 @@ std::vector<algorithms::WeighedPlan> weighed_plans(const jobs::Job& job, const P
 
 std::optional<algorithms::RiskBound> smooth_prediction(const jobs::Job& job, const Plans& plans) {
   if (job.aggregation.robust()) return std::nullopt;  // theorems are of means
+  if (job.public_terms) return std::nullopt;          // and of what silos say alone
   // Bounds count noise as Gaussian, but of the methods whose own law is the other.
   if (job.noise_norm && !job.algorithm->traits().generalised_noise) return std::nullopt;
   const bool all_answer = !job.theorem || job.theorem->facts.answering == job.theorem->facts.silos;

@@ -115,8 +115,19 @@ Result<PlannedCohort> plan_cohort(const jobs::Job& job, const std::vector<Simula
       made.dataset = made.projected.get();
     }
     out.epsilon = std::max(out.epsilon, plan.epsilon().value_rounded_up());
+    out.noise.emplace(facts, jobs::noise_of_gradient(plan.segments()));
   }
   return out;
+}
+
+Result<std::unique_ptr<algorithms::FederatedAlgorithm>> algorithm_of(const jobs::Job& job, const PlannedCohort& planned,
+                                                                     const std::filesystem::path& folder) {
+  if (!job.public_terms) return jobs::make_algorithm(job);
+  UNDERTONE_TRY(const std::shared_ptr<const models::PublicLoss> loss, jobs::load_public_records(job, folder));
+  jobs::Job known = job;
+  UNDERTONE_TRY(known.public_side, jobs::public_side_of(job, *loss, planned.noise));
+  return jobs::make_algorithm_with(known,
+                                   [loss]() -> Result<std::shared_ptr<const models::PublicLoss>> { return loss; });
 }
 
 std::vector<std::size_t> DirectCohort::answering(RoundIndex round) const {

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <vector>
 
 #include "shared/algorithms/algorithm_driver.hpp"
 #include "shared/jobs/job.hpp"
+#include "shared/jobs/public_records.hpp"
 #include "silo/oracles/counts_oracle.hpp"
 #include "silo/oracles/local_run.hpp"
 #include "silo/oracles/record_places.hpp"
@@ -76,8 +78,13 @@ class DirectCohort {
 /// The members of a job's cohort with the plans that its silos would make.
 struct PlannedCohort {
   std::vector<DirectCohort::Member> members;
-  double epsilon = 0.0;  // the largest that a plan costs
+  double epsilon = 0.0;            // the largest that a plan costs
+  jobs::GradientNoise noise = {};  // of each kind of silo
 };
+/// The job's algorithm, with its public records where it has some. @param folder that they are in
+[[nodiscard]] Result<std::unique_ptr<algorithms::FederatedAlgorithm>> algorithm_of(const jobs::Job& job,
+                                                                                   const PlannedCohort& planned,
+                                                                                   const std::filesystem::path& folder);
 /// Silos that are alike are planned once. @param silos of the job's cohort, any order; outlives the members
 /// @return an error where a plan cannot be made, or a silo has other records than the job says
 [[nodiscard]] Result<PlannedCohort> plan_cohort(const jobs::Job& job, const std::vector<SimulatedSilo>& silos);

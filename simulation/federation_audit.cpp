@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "shared/algorithms/algorithm_driver.hpp"
+#include "shared/jobs/public_records.hpp"
 #include "shared/jobs/round_spec.hpp"
 #include "shared/sealed/adder_mac_key.hpp"
 #include "shared/sealed/additive_shares.hpp"
@@ -72,7 +73,12 @@ void FederationAudit::submitted(const RunId& run, const std::string& job) {
   if (shadows_.contains(run)) return;
   Result<jobs::Job> parsed = jobs::parse_job(job, "job");
   UNDERTONE_CHECK(parsed.has_value());
-  std::unique_ptr<algorithms::FederatedAlgorithm> algorithm = jobs::make_algorithm(*parsed);
+  if (parsed->public_terms) {
+    // Where the file has become another since the coordinator took the job, the run ends at its first advance.
+    if (Result<jobs::PublicSide> side = jobs::public_side(*parsed, public_folder_, planner_))
+      parsed->public_side = *std::move(side);
+  }
+  std::unique_ptr<algorithms::FederatedAlgorithm> algorithm = jobs::algorithms_with(public_folder_)(*parsed);
   planning::Schedule schedule = jobs::schedule_of(*parsed);
   shadows_.emplace(run,
                    Shadow{*std::move(parsed), std::move(algorithm), std::move(schedule), std::nullopt, std::nullopt});

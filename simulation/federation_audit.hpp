@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
@@ -24,11 +25,13 @@ namespace undertone::simulation {
 class FederationAudit {
  public:
   /// @param shuffler_secrets of the keys that shares are sealed to, by name
+  /// @param public_folder of the public records of jobs, if anywhere
   FederationAudit(std::map<std::string, std::string> shuffler_secrets, std::string sealing_secret,
-                  jobs::Planner planner)
+                  jobs::Planner planner, std::optional<std::filesystem::path> public_folder)
       : shuffler_secrets_(std::move(shuffler_secrets)),
         sealing_secret_(std::move(sealing_secret)),
-        planner_(std::move(planner)) {}
+        planner_(std::move(planner)),
+        public_folder_(std::move(public_folder)) {}
 
   void submitted(const RunId& run, const std::string& job);
   void leaving(const SimulatedSiloProcess::Leaving& leaving, SimulatedSiloProcess& silo);
@@ -86,6 +89,7 @@ class FederationAudit {
   std::map<std::string, std::string> shuffler_secrets_;
   std::string sealing_secret_;
   jobs::Planner planner_;
+  std::optional<std::filesystem::path> public_folder_;
   std::map<SiloId, Books> books_;
   std::map<std::tuple<std::string, SiloId, RunId, std::uint64_t>, std::string> left_;  // receiver, silo, run, round
   std::map<RunId, Shadow> shadows_;

@@ -58,11 +58,12 @@ Result<algorithms::Outcome> simulate_directly(const SimulateOptions& options, co
                                               const SimulationWatch& watch) {
   const RunId run{sha256(bytes), options.nonce.value_or(simulated_nonce(options.seed))};
   UNDERTONE_TRY(PlannedCohort planned, plan_cohort(job, silos));
+  UNDERTONE_TRY(const std::unique_ptr<algorithms::FederatedAlgorithm> algorithm,
+                algorithm_of(job, planned, options.job.parent_path()));
   UNDERTONE_TRY(DirectCohort cohort,
                 DirectCohort::create({job.model, job.reply_lattice, run, options.seed, options.noise, options.answering,
                                       options.threads, job.aggregation},
                                      std::move(planned.members)));
-  const std::unique_ptr<algorithms::FederatedAlgorithm> algorithm = jobs::make_algorithm(job);
   std::uint64_t rounds = 0;
   for (const planning::ScheduledRounds& part : jobs::schedule_of(job)) rounds += part.rounds;
   std::size_t rows_seen = 0;
@@ -210,7 +211,8 @@ Result<algorithms::Outcome> simulate(const SimulateOptions& options, const std::
   SimulatedFederation federation({.jobs = {{bytes, options.job.string(), options.nonce}},
                                   .silos = std::move(silos),
                                   .seed = options.seed,
-                                  .noise = options.noise});
+                                  .noise = options.noise,
+                                  .public_folder = options.job.parent_path()});
   SimulatedFederation::Watch seen;
   seen.of_run = [&](const coordinator::JobService::OfRun& said) {
     const auto* closed = std::get_if<coordinator::RunMachine::RoundClosed>(&said.what);

@@ -63,7 +63,8 @@ void SimulatedCoordinator::on_message(SimulatedProcess& peer, wire::Message mess
 Result<std::optional<RunId>> SimulatedCoordinator::submit(const std::string& job, const std::string& file,
                                                           const Nonce& nonce) {
   if (!service_) return std::optional<RunId>();
-  const Result<coordinator::PlannedJob> planned = coordinator::PlannedJob::plan(job, file, setup_.planner);
+  const Result<coordinator::PlannedJob> planned =
+      coordinator::PlannedJob::plan(job, file, setup_.planner, setup_.public_folder);
   Result<JobService::Submitted> submitted =
       planned ? service_->submit(*planned, nonce, false, world().now()) : planned.error();
   if (!submitted && !is_of_storage(submitted.error().code)) return submitted.error();

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <filesystem>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -20,7 +22,8 @@ class SimulatedCoordinator final : public SimulatedProcess {
     std::string sealing_secret;       // 32 bytes of a key that jobs' replies can be sealed to; may be empty
     jobs::Planner planner;
     jobs::AlgorithmMaker make_algorithm;
-    Watch watch;  // hears what the runs' machines say; may be empty
+    std::optional<std::filesystem::path> public_folder;  // of the public records of jobs
+    Watch watch;                                         // hears what the runs' machines say; may be empty
   };
   SimulatedCoordinator(SimulatedWorld& world, Setup setup)
       : SimulatedProcess(world, "coordinator"), setup_(std::move(setup)) {}

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "shared/jobs/public_records.hpp"
+
 namespace undertone::simulation {
 namespace {
 
@@ -35,20 +37,22 @@ Nonce simulated_nonce(std::uint64_t seed) {
 SimulatedFederation::SimulatedFederation(Setup setup)
     : setup_(std::move(setup)),
       world_(setup_.seed, setup_.faults),
-      audit_(secrets_of(setup_.shufflers), setup_.sealing_secret, setup_.planner),
+      audit_(secrets_of(setup_.shufflers), setup_.sealing_secret, setup_.planner, setup_.public_folder),
       runs_(setup_.jobs.size()),
       refused_(setup_.jobs.size()) {
   world_.watch_despair([this](const std::string& process) {
     audit_.violate(process + " gave up, and its disk is well: what it left there cannot be read");
   });
   const std::set<std::string> names = names_of(setup_.shufflers);
+  if (!setup_.make_algorithm) setup_.make_algorithm = jobs::algorithms_with(setup_.public_folder);
   const auto of_run = [this](const coordinator::JobService::OfRun& said) {
     if (std::holds_alternative<coordinator::RunMachine::RoundClosed>(said.what))
       audit_.check_rounds(said.run, *coordinator_->store());
     if (watch_.of_run) watch_.of_run(said);
   };
   coordinator_ = std::make_unique<SimulatedCoordinator>(
-      world_, SimulatedCoordinator::Setup{names, setup_.sealing_secret, setup_.planner, setup_.make_algorithm, of_run});
+      world_, SimulatedCoordinator::Setup{names, setup_.sealing_secret, setup_.planner, setup_.make_algorithm,
+                                          setup_.public_folder, of_run});
   world_.add(*coordinator_, milliseconds(0));
   for (const Shuffler& shuffler : setup_.shufflers) {
     shufflers_.push_back(std::make_unique<SimulatedShuffler>(

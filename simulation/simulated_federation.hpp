@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
@@ -59,7 +60,8 @@ class SimulatedFederation {
     FaultRates faults = {};
     std::chrono::milliseconds time_max = std::chrono::hours(48);
     jobs::Planner planner = jobs::plan_of;
-    jobs::AlgorithmMaker make_algorithm = jobs::make_algorithm;  // of the coordinator; the audit has the jobs' own
+    std::optional<std::filesystem::path> public_folder = {};  // where the public records of jobs are
+    jobs::AlgorithmMaker make_algorithm = {};  // of the coordinator; empty: the jobs' own, as the audit has them
   };
   explicit SimulatedFederation(Setup setup);
   ~SimulatedFederation();

@@ -62,6 +62,11 @@ Result<CoordinatorConfig> parse_coordinator_config(const nlohmann::json& documen
   out.tls = net::parse_tls(root.object("tls", "PEM files; renewed ones serve without a restart"), folder);
   out.store = folder / root.text("store", "the file that everything is kept in");
   out.results = folder / root.text("results", "a folder; each run gets one in it");
+  if (root.has("public_folder"))
+    out.public_folder =
+        folder / root.text("public_folder",
+                           "a folder of CSV files with public records that jobs may name (default: none, and such jobs "
+                           "are refused)");
   out.shufflers = net::parse_shufflers(root);
   if (root.has("http")) out.http = parse_http(root.object("http", "the HTTP service (default: none)"), folder);
   if (root.has("limits")) out.limits = parse_limits(root.object("limits", "of the queue and of what is kept"));

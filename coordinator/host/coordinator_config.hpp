@@ -22,9 +22,10 @@ struct CoordinatorConfig {
   std::uint16_t port = 0;  // 0: any free one
   net::TlsFiles tls;
   std::filesystem::path store;
-  std::filesystem::path results;            // a folder for each run, with result.json and model.json
-  std::size_t connections_max = 0;          // at once, authenticated or not
-  std::vector<net::LinkAddress> shufflers;  // dialled when a job names them
+  std::filesystem::path results;                            // a folder for each run, with result.json and model.json
+  std::optional<std::filesystem::path> public_folder = {};  // of public records that jobs may name
+  std::size_t connections_max = 0;                          // at once, authenticated or not
+  std::vector<net::LinkAddress> shufflers;                  // dialled when a job names them
   std::optional<HttpConfig> http;
   ServiceLimits limits;
   net::SessionLimits session;

@@ -10,6 +10,7 @@
 #include "shared/base/log.hpp"
 #include "shared/base/plain_text.hpp"
 #include "shared/crypto/secure_bits.hpp"
+#include "shared/jobs/public_records.hpp"
 #include "shared/net/await.hpp"
 #include "shared/net/credentials_watch.hpp"
 #include "shared/service/clock.hpp"
@@ -55,17 +56,18 @@ CoordinatorHost::CoordinatorHost(asio::io_context& context, const CoordinatorCon
                   if (!stopped_) handle(service_.on_advanced(std::move(advanced), std::chrono::steady_clock::now()));
                 }),
       service_(store, config.session.wire, config.limits, service::wall_clock, names_of(config.shufflers),
-               jobs::plan_of, std::move(make_algorithm)),
+               jobs::plan_of, make_algorithm ? std::move(make_algorithm) : jobs::algorithms_with(config.public_folder)),
       api_(service_, config.results, metrics_, hooks()),
-      planning_(context,
-                [this](const PlannedJob& planned, bool again, const std::string& who) -> PlanningDesk::Outcome {
-                  UNDERTONE_TRY(const JobService::Submitted submitted,
-                                submit(planned, kSubmitted, draw_nonce(), again));
-                  if (submitted.created)
-                    log_event(false, fmt::format("job_queued run={} sha256={} operator={}", submitted.run.hex(),
-                                                 to_hex(submitted.run.job), quoted_text(who)));
-                  return ApiHooks::Submitted{submitted.run, submitted.created};
-                }),
+      planning_(
+          context,
+          [this](const PlannedJob& planned, bool again, const std::string& who) -> PlanningDesk::Outcome {
+            UNDERTONE_TRY(const JobService::Submitted submitted, submit(planned, kSubmitted, draw_nonce(), again));
+            if (submitted.created)
+              log_event(false, fmt::format("job_queued run={} sha256={} operator={}", submitted.run.hex(),
+                                           to_hex(submitted.run.job), quoted_text(who)));
+            return ApiHooks::Submitted{submitted.run, submitted.created};
+          },
+          config.public_folder),
       gate_(std::make_shared<net::AssemblyGate>(context.get_executor())),
       listener_(context, config.connections_max),
       timer_(context),
@@ -142,7 +144,7 @@ void CoordinatorHost::dial_shufflers() {
 
 Result<JobService::Submitted> CoordinatorHost::submit(const std::string& job, const std::string& file,
                                                       const Nonce& nonce, bool again) {
-  UNDERTONE_TRY(const PlannedJob planned, PlannedJob::plan(job, file));
+  UNDERTONE_TRY(const PlannedJob planned, PlannedJob::plan(job, file, jobs::plan_of, config_.public_folder));
   return submit(planned, file, nonce, again);
 }
 

@@ -29,8 +29,9 @@ class CoordinatorHost {
  public:
   using Watch = std::function<void(const JobService::OfRun&)>;
   /// @param watch sees what the runs do, as it happens, and their ends when their results are written; may be null
+  /// @param make_algorithm empty: each job's own, with the public records of the configuration's folder
   CoordinatorHost(boost::asio::io_context& context, const CoordinatorConfig& config, RunStore& store, Watch watch,
-                  jobs::AlgorithmMaker make_algorithm = jobs::make_algorithm);
+                  jobs::AlgorithmMaker make_algorithm = {});
   ~CoordinatorHost();
   CoordinatorHost(const CoordinatorHost&) = delete;
   CoordinatorHost& operator=(const CoordinatorHost&) = delete;

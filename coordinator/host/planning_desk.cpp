@@ -114,13 +114,15 @@ void PlanningDesk::begin(const std::shared_ptr<Planning>& planning) {
   asio::post(threads_, [this, planning] {
     turns_.take();
     const WorkMeter meter(UINT64_MAX, &planning->cancelled);
-    auto planned = std::make_shared<Result<PlannedJob>>(
-        PlannedJob::plan(planning->text, kJobName, [&](const jobs::Job& job, const jobs::CohortMember& member) {
+    auto planned = std::make_shared<Result<PlannedJob>>(PlannedJob::plan(
+        planning->text, kJobName,
+        [&](const jobs::Job& job, const jobs::CohortMember& member) {
           turns_.pass();
           turns_.take();
           if (planning->cancelled) return Result<planning::Plan>(given_up());
           return jobs::plan_of(job, member);
-        }));
+        },
+        public_folder_));
     if (!*planned) *planned = shortened(planned->error());
     give_back_freed_memory();  // of what a large text took
     turns_.pass();

@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -46,7 +47,9 @@ class PlanningDesk {
   /// Called on the context's thread.
   using Submit = std::function<Outcome(const PlannedJob& planned, bool again, const std::string& who)>;
 
-  PlanningDesk(boost::asio::io_context& context, Submit submit) : context_(&context), submit_(std::move(submit)) {}
+  /// @param public_folder where the public records of jobs are, if anywhere
+  PlanningDesk(boost::asio::io_context& context, Submit submit, std::optional<std::filesystem::path> public_folder = {})
+      : context_(&context), submit_(std::move(submit)), public_folder_(std::move(public_folder)) {}
   /// Gives up what is not planned, and waits for the threads.
   ~PlanningDesk();
   PlanningDesk(const PlanningDesk&) = delete;
@@ -82,6 +85,7 @@ class PlanningDesk {
 
   boost::asio::io_context* context_;
   Submit submit_;
+  std::optional<std::filesystem::path> public_folder_;
   std::map<std::string, std::shared_ptr<Planning>> plannings_;
   std::deque<std::string> finished_;                 // oldest first
   std::map<std::string, std::uint64_t> last_begun_;  // by operator: who was served longest ago is next

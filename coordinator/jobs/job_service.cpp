@@ -171,14 +171,16 @@ Result<JobService::Actions> JobService::settle(TimePoint now, Actions out) {
   return out;
 }
 
-Result<PlannedJob> PlannedJob::plan(const std::string& text, const std::string& file, const jobs::Planner& planner) {
-  return contained("planning the job", [&] { return plan_of_text(text, file, planner); });
+Result<PlannedJob> PlannedJob::plan(const std::string& text, const std::string& file, const jobs::Planner& planner,
+                                    const std::optional<std::filesystem::path>& public_folder) {
+  return contained("planning the job", [&] { return plan_of_text(text, file, planner, public_folder); });
 }
 
 Result<PlannedJob> PlannedJob::plan_of_text(const std::string& text, const std::string& file,
-                                            const jobs::Planner& planner) {
+                                            const jobs::Planner& planner,
+                                            const std::optional<std::filesystem::path>& public_folder) {
   UNDERTONE_TRY(jobs::ReadJob read, jobs::read_job(text, file));
-  UNDERTONE_TRY(PreparedJob prepared, PreparedJob::make(std::move(read), file, planner));
+  UNDERTONE_TRY(PreparedJob prepared, PreparedJob::make(std::move(read), file, planner, public_folder));
   const jobs::Job& job = prepared.job;
   if (job.algorithm->traits().simulated_only) {
     return Error{ErrorCode::InvalidArgument,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -26,13 +27,16 @@ class PlannedJob {
  public:
   /// Takes the time that planning takes, and needs nothing of any service: any thread may do it.
   /// @param file for sentences about the job
+  /// @param public_folder where the public records of jobs are, if anywhere
   [[nodiscard]] static Result<PlannedJob> plan(const std::string& text, const std::string& file,
-                                               const jobs::Planner& planner = jobs::plan_of);
+                                               const jobs::Planner& planner = jobs::plan_of,
+                                               const std::optional<std::filesystem::path>& public_folder = {});
 
  private:
   friend class JobService;
   [[nodiscard]] static Result<PlannedJob> plan_of_text(const std::string& text, const std::string& file,
-                                                       const jobs::Planner& planner);
+                                                       const jobs::Planner& planner,
+                                                       const std::optional<std::filesystem::path>& public_folder);
   PlannedJob(std::string text, std::string file, PreparedJob prepared)
       : text_(std::move(text)), file_(std::move(file)), prepared_(std::move(prepared)) {}
   std::string text_;

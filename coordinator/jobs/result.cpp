@@ -177,6 +177,12 @@ Json settings_of(const RunReport& report) {
     if (const models::LinearModel* linear = job.model->linear()) out["intercept"] = linear->intercept();
     if (const auto* ball = std::get_if<geometry::L2Ball>(&problem.domain.set())) out["domain_radius"] = ball->radius();
     if (job.initial) out["initial"] = jobs::to_string(*job.initial);
+    if (job.public_terms) {
+      out["public_records"] = job.public_terms->records;
+      out["public_file_sha256"] = to_hex(job.public_terms->sha256);
+      out["public_use"] = std::string(algorithms::name_of(job.public_terms->use));
+      if (job.public_side) out["weight_of_silos"] = job.public_side->weight;
+    }
   }
   for (const auto& [name, value] : job.algorithm->numbers()) out[name] = value;
   return out;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -16,9 +18,11 @@ struct PreparedJob {
   MixedRounds mixed;
 
   /// Settles and plans. @param file the job's name, for errors
-  /// @return an error, too, where a release of a shuffled job has no layout
+  /// @param public_folder where the records of a job with public ones are
+  /// @return an error, too, where a release of a shuffled job has no layout, and where public records are not there
   [[nodiscard]] static Result<PreparedJob> make(jobs::ReadJob read, const std::string& file,
-                                                const jobs::Planner& planner);
+                                                const jobs::Planner& planner,
+                                                const std::optional<std::filesystem::path>& public_folder = {});
 
   /// Settles alone: of a run that takes no replies any more, of which nothing is kept.
   [[nodiscard]] static Result<PreparedJob> unplanned(jobs::ReadJob read);

@@ -150,7 +150,9 @@ Result<RunNumbers> outcome_of(const Sweep& sweep, PlannedCells& plans, const Swe
                      1,
                      job.aggregation},
                     planned->cohort.members));
-  UNDERTONE_TRY(const algorithms::Outcome outcome, cohort.train(*jobs::make_algorithm(job)));
+  UNDERTONE_TRY(const std::unique_ptr<algorithms::FederatedAlgorithm> algorithm,
+                simulation::algorithm_of(job, planned->cohort, sweep.plan.job.parent_path()));
+  UNDERTONE_TRY(const algorithms::Outcome outcome, cohort.train(*algorithm));
   RunNumbers out;
   out.json["epsilon"] = sweep.plan.noiseless ? Json(nullptr) : Json(epsilon);
   const algorithms::MetricsRow& last = outcome.metrics.back();

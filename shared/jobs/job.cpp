@@ -158,6 +158,12 @@ Result<ReadJob> read_job(const nlohmann::json& document, config::Problems& probl
         root.object("initial", "public: where the run starts (default: zero, and of a network its seed's weights)"),
         model, problems, problem);
   }
+  std::optional<PublicTerms> public_terms;
+  if (root.has("public"))
+    public_terms = parse_public(root.object(
+        "public",
+        "records that the operator brings and that need no protection: they stay with the coordinator, and better its "
+        "steps (default: none)"));
   Privacy privacy = parse_privacy(root.object("privacy"), false);
   const bool shuffled = privacy.shuffled;
   const NoiseChoice& noise_choice = privacy.noise_choice;
@@ -205,6 +211,11 @@ Result<ReadJob> read_job(const nlohmann::json& document, config::Problems& probl
                   {*privacy.person, *bound, shuffled, algorithm.theorem.has_value(), projection.has_value()}, problems);
   if (algorithm.method && problems.none()) check_parts(algorithm, model, shuffled, cohort, problems);
   if (algorithm.method && !projection) check_smoothness((*algorithm.method)->traits(), model, schema, problems);
+  if (public_terms && algorithm.method && problems.none())
+    check_public(
+        *public_terms,
+        {*algorithm.method, choice.model, algorithm.theorem.has_value(), of_persons, initial.has_value(), shuffled},
+        problems);
   if (model.moments() != nullptr && problems.none()) check_moments(*algorithm.method, problem, problems);
 
   const Participation participation = parse_participation(root, cohort, problems);
@@ -246,6 +257,7 @@ Result<ReadJob> read_job(const nlohmann::json& document, config::Problems& probl
                aggregation,
                std::move(simulation),
                initial};
+  job.public_terms = std::move(public_terms);
   job.standardised = standardised;
   job.noise_norm = noise_norm;
   job.person = privacy.person;
@@ -306,10 +318,26 @@ Result<planning::Plan> plan_of(const Job& job, const CohortMember& member) {
   return plan;
 }
 
-std::unique_ptr<algorithms::FederatedAlgorithm> make_algorithm(const Job& job) {
+std::unique_ptr<algorithms::FederatedAlgorithm> make_algorithm(const Job& job) { return make_algorithm_with(job, {}); }
+
+std::unique_ptr<algorithms::FederatedAlgorithm> make_algorithm_with(const Job& job,
+                                                                    const algorithms::WithPublicRecords::Load& load) {
   // The parser made one of the same settings.
   if (!job.model) return job.algorithm->make().value();
-  return std::make_unique<algorithms::WithEvaluation>(job.algorithm->make().value(), *job.model, job.evaluation_every);
+  std::unique_ptr<algorithms::FederatedAlgorithm> made;
+  if (!job.public_terms) {
+    made = job.algorithm->make().value();
+  } else {
+    const PublicSide known = job.public_side.value_or(PublicSide{});
+    made = known.start ? job.algorithm->make_at(*known.start).value() : job.algorithm->make().value();
+    const auto absent = []() -> Result<std::shared_ptr<const models::PublicLoss>> {
+      return Error{ErrorCode::InvalidArgument, "the job counts on public records, which are not here"};
+    };
+    made = std::make_unique<algorithms::WithPublicRecords>(
+        std::move(made), algorithms::WithPublicRecords::Setup{job.public_terms->use, known.weight, job.clip().value(),
+                                                              load && job.public_side ? load : absent});
+  }
+  return std::make_unique<algorithms::WithEvaluation>(std::move(made), *job.model, job.evaluation_every);
 }
 
 }  // namespace undertone::jobs

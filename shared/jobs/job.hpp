@@ -16,6 +16,7 @@
 #include "shared/folds/aggregation.hpp"
 #include "shared/jobs/initial_section.hpp"
 #include "shared/jobs/noise_choice.hpp"
+#include "shared/jobs/public_section.hpp"
 #include "shared/jobs/shuffle_section.hpp"
 #include "shared/jobs/simulation_section.hpp"
 #include "shared/jobs/statistics_noise.hpp"
@@ -70,6 +71,7 @@ struct JobTerms {
   std::optional<releases::PersonContribution> person = {};  // of unit person
   bool one_record_evaluated = false;                        // of unit person: @see Evaluation
   std::optional<std::size_t> silos_per_person = {};         // of unit person: without it, all of the cohort
+  std::optional<PublicTerms> public_terms = {};             // records that the operator brings
   bool standardised = false;  // the projection is each feature's own shift and scale: names stay the features'
 
   [[nodiscard]] const CohortMember* member(const SiloId& silo) const;
@@ -77,9 +79,26 @@ struct JobTerms {
   [[nodiscard]] const releases::ClipNorm& clip() const;
 };
 
+/// What a job's public records tell before its first round: of the coordinator's alone.
+struct PublicSide {
+  double weight = 1.0;                        // of the silos' gradients, in [0, 1]
+  std::string why;                            // it is this one, for people
+  std::optional<Eigen::VectorXd> start = {};  // where the run starts: [d]
+  /// What the mean gradient of each side is off by, over a whole run: the mean square of its distance from what more
+  /// records would say. Nothing where nobody knows how much gradients vary.
+  struct Errors {
+    double open = 0.0;   // of the public records alone
+    double silos = 0.0;  // of the silos' records and their noise
+    [[nodiscard]] double mixed() const { return open * silos / (open + silos); }  // at the best weight
+  };
+  std::optional<Errors> errors = {};
+};
+
 /// A job in its settled form: nothing is left to be chosen, so that it can be planned and run.
 struct Job : JobTerms {
   algorithms::Method algorithm;  // of a job of statistics what asks for them
+  /// Nothing of a job without public records, and wherever these are not, as at a silo.
+  std::optional<PublicSide> public_side = {};
 };
 
 /// A job in the form in which it was read: found in time and memory in proportion to its text, whatever the text says.
@@ -143,7 +162,11 @@ inline constexpr std::size_t kJobBytesMax = std::size_t{1} << 20U;
 /// The plan of one member: the same pure function at both ends.
 [[nodiscard]] Result<planning::Plan> plan_of(const Job& job, const CohortMember& member);
 
+/// Of a job with public records it refuses its first `advance`. @see algorithms_with
 [[nodiscard]] std::unique_ptr<algorithms::FederatedAlgorithm> make_algorithm(const Job& job);
+/// @param load reads a job's public records; may be empty
+[[nodiscard]] std::unique_ptr<algorithms::FederatedAlgorithm> make_algorithm_with(
+    const Job& job, const algorithms::WithPublicRecords::Load& load);
 /// What makes a job's algorithm: `make_algorithm`, or what gives one that asks and answers the same.
 using AlgorithmMaker = std::function<std::unique_ptr<algorithms::FederatedAlgorithm>(const Job& job)>;
 

@@ -431,6 +431,12 @@ std::string describe_job(const RunId& run, const SiloMachine::Accepted& consider
                         job.projection->directions.cols());
   }
   if (job.initial) text += describe_start(*job.initial);
+  if (job.public_terms)
+    text += fmt::format(
+        "  Each step uses {} besides. This silo never sees them, and they\n  change nothing of what it sends. No "
+        "promise of "
+        "this run covers them.\n",
+        jobs::to_string(*job.public_terms));
   text += fmt::format("  This silo would send {} answers about its records:\n", plan.rounds());
   for (const planning::Plan::Segment& segment : merged(plan))
     text += "    - " + describe_segment(segment, job.schema) + "\n";

@@ -69,7 +69,7 @@ void add_worked(Named& out) {
   std::vector<std::filesystem::path> files;
   for (const auto& file :
        std::filesystem::directory_iterator(std::filesystem::path(UNDERTONE_SOURCE_DIR) / "configs/jobs"))
-    files.push_back(file.path());
+    if (file.path().extension() == ".json") files.push_back(file.path());
   std::sort(files.begin(), files.end());
   for (const std::filesystem::path& file : files)
     out.emplace_back(file.stem().string(), read_file(file, std::size_t{1} << 20U).value());

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "shared/base/random_source.hpp"
+#include "shared/jobs/public_records.hpp"
 #include "shared/sealed/sealing_key.hpp"
 #include "tests/support/long_advance.hpp"
 
@@ -71,6 +72,12 @@ FaultWorlds::FaultWorlds() {
     one.draw_fraction = fraction;
     squares.jobs.push_back(one);
   }
+  for (const char* use : {R"(,"weight":0.5)", R"(,"use":"mirror_map")"}) {
+    SmallFederation one;
+    one.loss = models::Loss::LeastSquares;
+    one.open_records = open_records_in(open_.path(), one, 30, use);
+    squares.jobs.push_back(one);
+  }
   Family equal;
   for (const char* form : {"counts", "shares", "reports", ""}) {
     SmallFederation one;
@@ -89,6 +96,7 @@ simulation::SimulatedFederation::Setup FaultWorlds::world(std::uint64_t seed) {
   const int silos = 3 + static_cast<int>(random.below(3));
   const bool impatient = random.chance(0.1);  // everybody must answer, quickly: some fail, and must say so
   Federation::Setup setup;
+  setup.public_folder = open_.path();
   const std::size_t jobs = random.chance(0.7) ? 1 : 2 + random.below(2);
   for (std::size_t i = 0; i < jobs; ++i) {
     SmallFederation federation = family.jobs[random.below(family.jobs.size())];
@@ -158,7 +166,7 @@ simulation::SimulatedFederation::Setup FaultWorlds::world(std::uint64_t seed) {
   // Apart again. A round of such a world closes, and much may happen before it is known what follows from it.
   RandomSource working(seed * 53 + 11);
   if (working.chance(0.3)) {
-    setup.make_algorithm = taking_long();
+    setup.make_algorithm = taking_long({}, jobs::algorithms_with(open_.path()));
     setup.faults.work_max = milliseconds(working.below(1500));
   }
   return setup;

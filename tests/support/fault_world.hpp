@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/support/small_federation.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace undertone::tests {
 
@@ -21,8 +22,8 @@ class KnownPlans {
 };
 
 /// Whole federations under faults, each a function of its seed: calm and wild, of one to three jobs, with and without
-/// shufflers, with owners who change their minds, with algorithms that take long, and with silos that lie to shufflers
-/// and about them.
+/// shufflers and public records, with owners who change their minds, with algorithms that take long, and with silos
+/// that lie to shufflers and about them.
 class FaultWorlds {
  public:
   FaultWorlds();
@@ -42,6 +43,7 @@ class FaultWorlds {
   struct Family {
     std::vector<SmallFederation> jobs;
   };
+  TemporaryFolder open_;  // of public records that jobs bring
   KnownPlans plans_;
   std::vector<Family> families_;
 };

@@ -4,8 +4,9 @@
 #include <memory>
 #include <stop_token>
 #include <utility>
+#include <vector>
 
-#include "shared/algorithms/with_evaluation.hpp"
+#include "shared/algorithms/federated_algorithm.hpp"
 #include "shared/jobs/job.hpp"
 
 namespace undertone::tests {
@@ -26,6 +27,7 @@ class LongAdvance final : public algorithms::FederatedAlgorithm {
   [[nodiscard]] bool advance_takes_long() const override { return true; }
   void heed(std::stop_token nobody_waits) override { nobody_waits_ = std::move(nobody_waits); }
   [[nodiscard]] Eigen::VectorXd candidate() const override { return inner_->candidate(); }
+  [[nodiscard]] std::vector<algorithms::MetricsRow> metrics() const override { return inner_->metrics(); }
   void save(ByteWriter& state) const override { inner_->save(state); }
   [[nodiscard]] Status restore(ByteReader& state) override { return inner_->restore(state); }
 
@@ -35,12 +37,11 @@ class LongAdvance final : public algorithms::FederatedAlgorithm {
   std::stop_token nobody_waits_;
 };
 
-/// @param work may be empty: then it only says that it takes long
-[[nodiscard]] inline jobs::AlgorithmMaker taking_long(LongAdvance::Work work = {}) {
-  return [work = std::move(work)](const jobs::Job& job) -> std::unique_ptr<algorithms::FederatedAlgorithm> {
-    auto slow = std::make_unique<LongAdvance>(job.algorithm->make().value(), work);
-    if (!job.model) return slow;
-    return std::make_unique<algorithms::WithEvaluation>(std::move(slow), *job.model, job.evaluation_every);
+/// @param work may be empty: then it only says that it takes long @param of makes what takes long
+[[nodiscard]] inline jobs::AlgorithmMaker taking_long(LongAdvance::Work work = {},
+                                                      jobs::AlgorithmMaker of = jobs::make_algorithm) {
+  return [work = std::move(work), of = std::move(of)](const jobs::Job& job) {
+    return std::make_unique<LongAdvance>(of(job), work);
   };
 }
 

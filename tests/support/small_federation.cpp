@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "shared/algorithms/table.hpp"
+#include "shared/base/files.hpp"
 #include "shared/base/random_source.hpp"
 
 namespace undertone::tests {
@@ -94,14 +95,31 @@ std::string SmallFederation::job() const {
 "algorithm":{},
 "privacy":{{"mode":"{}","unit":"record","noise":"{}","{}":{}{}{}{}}},"cohort":[{}],
 "participation":{{"quorum":{},"join_deadline_ms":{},"round_deadline_ms":{},"resend_ms":300}},
-{}{}"evaluation":{{"every":{}}},"wire":{{"points":"{}","replies":"i64","reply_step_log2":-40}}}})",
+{}{}{}"evaluation":{{"every":{}}},"wire":{{"points":"{}","replies":"i64","reply_step_log2":-40}}}})",
       name, label, columns, projection.empty() ? "" : fmt::format("\"projection\":{},", projection), trained, domain,
       regulariser, asked, shuffle.empty() ? "isrl" : "shuffle", noise,
       coordinate_bound > 0.0 ? "coordinate_bound" : "clip_norm", coordinate_bound > 0.0 ? coordinate_bound : clip_norm,
       noise_law.empty() ? "" : fmt::format(R"(,"noise_law":"{}")", noise_law), by_hand,
       shuffle.empty() ? "" : fmt::format(",\"shuffle\":{}", shuffle), members, quorum, join_deadline_ms,
       round_deadline_ms, aggregation.empty() ? "" : fmt::format("\"aggregation\":{},", aggregation),
-      initial.empty() ? "" : fmt::format("\"initial\":{},", initial), evaluation_every, points);
+      initial.empty() ? "" : fmt::format("\"initial\":{},", initial),
+      open_records.empty() ? "" : fmt::format("\"public\":{},", open_records), evaluation_every, points);
+}
+
+std::string open_records_in(const std::filesystem::path& folder, const SmallFederation& of, int records,
+                            const std::string& more, const std::string& name) {
+  RandomSource random(99);
+  const models::Records made = synthetic(random, of, records);
+  std::string text = "y";
+  for (int f = 0; f < of.features; ++f) text += fmt::format(",x{}", f);
+  for (int i = 0; i < records; ++i) {
+    text += of.loss == models::Loss::Logistic ? (made.targets[i] > 0.0 ? "\nyes" : "\nno")
+                                              : fmt::format("\n{}", made.targets[i]);
+    for (int f = 0; f < of.features; ++f) text += fmt::format(",{}", made.features(f, i));
+  }
+  UNDERTONE_CHECK(write_file_atomically(folder / name, text + "\n"));
+  return fmt::format(R"({{"file":"{}","sha256":"{}","records":{}{}}})", name, to_hex(sha256(text + "\n")), records,
+                     more);
 }
 
 std::vector<std::pair<std::string, SmallFederation>> federations_of_every_algorithm() {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -32,12 +33,13 @@ struct SmallFederation {
   int quorum = 2;
   int round_deadline_ms = 4000;
   int join_deadline_ms = 8000;
-  std::string algorithm;    // JSON; without it minibatch SGD as the members above say
-  std::string statistics;   // JSON of a job's section, if it is one without a model: nothing of training then counts
-  std::string projection;   // JSON of a job's section, if there is one
-  std::string shuffle;      // JSON of a shuffled job's section, if it is one
-  std::string aggregation;  // JSON of a job's section, if there is one
-  std::string initial;      // JSON of a job's section, if there is one
+  std::string algorithm;     // JSON; without it minibatch SGD as the members above say
+  std::string statistics;    // JSON of a job's section, if it is one without a model: nothing of training then counts
+  std::string projection;    // JSON of a job's section, if there is one
+  std::string shuffle;       // JSON of a shuffled job's section, if it is one
+  std::string aggregation;   // JSON of a job's section, if there is one
+  std::string initial;       // JSON of a job's section, if there is one
+  std::string open_records;  // JSON of a job's section "public", if there is one
   std::int64_t public_records = 0;  // of every silo's, beside the others
   bool equal = false;               // silos are all alike, as shuffled jobs need them
   std::string domain = R"({"kind":"l2_ball","radius":5})";
@@ -59,6 +61,11 @@ struct SmallFederation {
 [[nodiscard]] std::vector<SmallFederation> federations_of_vectors();
 /// One whose silos answer with numbers of candidates.
 [[nodiscard]] SmallFederation federation_of_choices();
+
+/// A file of public records of the same law as those of a federation's silos, and the section of a job that brings it.
+/// @param more keys of the section, each with a comma before it
+[[nodiscard]] std::string open_records_in(const std::filesystem::path& folder, const SmallFederation& of, int records,
+                                          const std::string& more = {}, const std::string& name = "open.csv");
 
 /// What a test's federation may spend: more than it will.
 [[nodiscard]] silo::Policy generous_policy();

@@ -5,6 +5,7 @@
 #include "silo/policy/policy.hpp"
 #include "simulation/direct_cohort.hpp"
 #include "tests/support/small_federation.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace undertone::simulation {
 namespace {
@@ -120,6 +121,68 @@ TEST(DirectStatisticsTest, OfVectorsAndPublicRecordsAreThoseOfTheWholeFederation
                               .value();
     EXPECT_EQ(cohort.train(*jobs::make_algorithm(job)).value().statistics, world.outcome().value().statistics);
   }
+}
+
+TEST(SimulatedBaselinesTest, PublicRecordsGiveTheBitsOfAFederationThatIsKilledAgainAndAgain) {
+  constexpr std::uint64_t kSeed = 6;
+  const tests::TemporaryFolder folder;
+  for (const char* use : {"", R"(,"weight":0.3,"gradients":"rescaled")", R"(,"use":"mirror_map","warm_start":false)"}) {
+    SCOPED_TRACE(use);
+    tests::SmallFederation federation;
+    federation.loss = models::Loss::LeastSquares;
+    federation.quorum = federation.silos;  // whoever is down is waited for
+    federation.round_deadline_ms = 600'000;
+    federation.open_records = tests::open_records_in(folder.path(), federation, 30, use);
+    const std::string bytes = federation.job();
+    const jobs::Job job = jobs::parse_job(bytes, "small").value();
+    const std::vector<SimulatedSilo> silos = federation.cohort();
+    const PlannedCohort planned = plan_cohort(job, silos).value();
+    DirectCohort cohort = DirectCohort::create({job.model,
+                                                job.reply_lattice,
+                                                {sha256(bytes), Nonce{9}},
+                                                kSeed,
+                                                SimulatedNoise::Seeded,
+                                                0,
+                                                2,
+                                                job.aggregation},
+                                               planned.members)
+                              .value();
+    const auto algorithm = algorithm_of(job, planned, folder.path()).value();
+    const Eigen::VectorXd directly = cohort.train(*algorithm).value().vectors.at("weights");
+    for (const bool crashes : {false, true}) {
+      SimulatedFederation::Setup setup{.jobs = {{bytes, "job", Nonce{9}}},
+                                       .silos = federation.cohort(),
+                                       .seed = kSeed,
+                                       .public_folder = folder.path()};
+      if (crashes) setup.faults.crash_at_event = 0.01;
+      SimulatedFederation world(std::move(setup));
+      world.run();
+      ASSERT_TRUE(world.violations().empty()) << world.violations().front();
+      EXPECT_EQ(world.outcome().value().vectors.at("weights"), directly);
+    }
+  }
+}
+
+TEST(SimulatedBaselinesTest, AFileThatIsAnotherEndsTheRunWithItsReason) {
+  const tests::TemporaryFolder folder;
+  tests::SmallFederation federation;
+  federation.open_records = tests::open_records_in(folder.path(), federation, 30);
+  SimulatedFederation world({.jobs = {{federation.job(), "job", Nonce{9}}},
+                             .silos = federation.cohort(),
+                             .public_folder = folder.path(),
+                             .make_algorithm = [&](const jobs::Job& job) {
+                               // Between the submission and the first answers somebody writes another file.
+                               (void)tests::open_records_in(folder.path(), federation, 31);
+                               return jobs::algorithms_with(folder.path())(job);
+                             }});
+  SimulatedFederation::Watch watch;
+  std::string reason;
+  watch.of_run = [&](const coordinator::JobService::OfRun& said) {
+    if (const auto* ended = std::get_if<coordinator::RunMachine::Ended>(&said.what))
+      if (!ended->outcome) reason = ended->outcome.error().message;
+  };
+  world.run(watch);
+  EXPECT_NE(reason.find("the job was written for a file of SHA-256"), std::string::npos) << reason;
 }
 
 }  // namespace

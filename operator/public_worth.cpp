@@ -1,0 +1,68 @@
+#include "operator/public_worth.hpp"
+
+#include <cmath>
+
+#include "shared/jobs/public_records.hpp"
+
+namespace undertone::operators {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+}  // namespace
+
+Json public_worth(const jobs::Job& job, const std::map<SiloId, planning::Plan>& plans,
+                  const std::filesystem::path& folder) {
+  if (!job.public_terms) return nullptr;
+  Json out = {{"records", job.public_terms->records},
+              {"file", job.public_terms->file},
+              {"use", std::string(algorithms::name_of(job.public_terms->use))}};
+  const auto missing = [&](const Error& error) {
+    out["missing"] = error.message;
+    return out;
+  };
+  const Result<std::shared_ptr<const models::PublicLoss>> loss = jobs::load_public_records(job, folder);
+  if (!loss) return missing(loss.error());
+  jobs::GradientNoise noise;
+  for (const jobs::CohortMember& member : job.cohort)
+    noise.emplace(jobs::planned_facts(member.facts), jobs::noise_of_gradient(plans.at(member.facts.silo).segments()));
+  const Result<jobs::PublicSide> side = jobs::public_side_of(job, **loss, noise);
+  if (!side) return missing(side.error());
+  out["warm_start"] = side->start.has_value();
+  if (std::holds_alternative<algorithms::MixedGradients>(job.public_terms->use)) {
+    out["weight_of_silos"] = side->weight;
+    out["why"] = side->why;
+  }
+  if (side->errors) {
+    out["gradient_error"] = {{"public_alone", std::sqrt(side->errors->open)},
+                             {"silos_alone", std::sqrt(side->errors->silos)},
+                             {"both", std::sqrt(side->errors->mixed())}};
+  }
+  return out;
+}
+
+std::string describe_public_worth(const Json& worth) {
+  if (worth.is_null()) return {};
+  std::string out = fmt::format("public records: {} in \"{}\", which stay with the coordinator and change no noise\n",
+                                worth.at("records").get<std::int64_t>(), worth.at("file").get<std::string>());
+  if (worth.contains("missing"))
+    return out + fmt::format("    what they are worth is not known here: {}\n", worth.at("missing").get<std::string>());
+  if (worth.contains("weight_of_silos"))
+    out += fmt::format("    the silos' gradients weigh {:.3g}, the public ones {:.3g}: {}\n",
+                       worth.at("weight_of_silos").get<double>(), 1.0 - worth.at("weight_of_silos").get<double>(),
+                       worth.at("why").get<std::string>());
+  else
+    out += "    steps are along the silos' gradients, in the geometry of the public records' least squares\n";
+  if (worth.at("warm_start").get<bool>()) out += "    the run starts at the minimiser of their loss\n";
+  if (worth.contains("gradient_error")) {
+    const Json& error = worth.at("gradient_error");
+    out += fmt::format(
+        "    predicted error of the mean gradient over the run: {:.3g} of the public records alone, {:.3g} of the "
+        "silos' "
+        "alone, {:.3g} of both at the best weight (where all records are of one law)\n",
+        error.at("public_alone").get<double>(), error.at("silos_alone").get<double>(), error.at("both").get<double>());
+  }
+  return out;
+}
+
+}  // namespace undertone::operators

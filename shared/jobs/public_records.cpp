@@ -1,0 +1,210 @@
+#include "shared/jobs/public_records.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "shared/base/byte_stream.hpp"
+#include "shared/data/csv_reader.hpp"
+
+namespace undertone::jobs {
+namespace {
+
+constexpr std::size_t kFileBytesMax = std::size_t{256} << 20U;
+constexpr double kLeastRidge = 1e-6;
+constexpr double kLeastPerWeight = 2.0;  // public records, where what they vary by is to be trusted: spec 0.2
+
+/// sum_i p_i^2 / n_i: what one over all silos' records is, of weights p_i in place of the records' own.
+double protected_share(const Job& job) {
+  double weights = 0.0;
+  for (const CohortMember& member : job.cohort) weights += static_cast<double>(member.weight);
+  double out = 0.0;
+  for (const CohortMember& member : job.cohort) {
+    const double share = static_cast<double>(member.weight) / weights;
+    out += share * share / static_cast<double>(std::max<std::int64_t>(member.facts.records, 1));
+  }
+  return out;
+}
+
+/// Of the weighted mean gradient of all silos.
+double noise_of_mean(const Job& job, const GradientNoise& noise) {
+  double weights = 0.0;
+  for (const CohortMember& member : job.cohort) weights += static_cast<double>(member.weight);
+  double out = 0.0;
+  for (const CohortMember& member : job.cohort) {
+    const auto known = noise.find(planned_facts(member.facts));
+    UNDERTONE_CHECK(known != noise.end());
+    const double share = static_cast<double>(member.weight) / weights;
+    out += share * share * known->second;
+  }
+  return out;
+}
+
+double gradient_rounds(const Job& job) {
+  double out = 0.0;
+  for (const planning::ScheduledRounds& part : schedule_of(job))
+    if (part.ask.kind() == releases::QuestionKind::Gradient) out += static_cast<double>(part.rounds);
+  return std::max(out, 1.0);
+}
+
+double warm_ridge(const Job& job, double records) {
+  const PublicTerms& terms = *job.public_terms;
+  if (terms.warm_ridge) return *terms.warm_ridge;
+  double all = records;
+  for (const CohortMember& member : job.cohort) all += static_cast<double>(member.facts.records);
+  return job.algorithm->problem().regulariser.l2() * all / records;
+}
+
+/// What a job of mixed gradients weighs the silos' with, and why.
+void weigh(const Job& job, const algorithms::MixedGradients& how, const models::PublicLoss& loss, double ridge,
+           const GradientNoise& noise, PublicSide& out) {
+  const auto records = static_cast<double>(loss.records());
+  const double clip = job.clip().value();
+  out.weight = how.weight.value_or(1.0);
+  out.why = "as the job says";
+  const auto unknown = [&](const std::string& why) {
+    if (!how.weight) out.why = "the silos' gradients alone: " + why;
+  };
+  if (records < kLeastPerWeight * static_cast<double>(loss.dimension()))
+    return unknown(
+        fmt::format("{} public records are fewer than two for each of {} weights, and what they vary by is "
+                    "then not known",
+                    loss.records(), loss.dimension()));
+  // A half may be singular without a ridge, where the whole is not.
+  const Result<double> found = loss.cross_fitted_variance(how.gradients, clip, ridge > 0.0 ? ridge : kLeastRidge);
+  if (!found) return unknown(found.error().message);
+  // A clipped gradient's variance is at most the clip norm's square, whatever the raw ones' is.
+  const double variance = how.gradients == models::PublicGradients::Raw ? *found : std::min(*found, clip * clip);
+  const double averaged = noise_of_mean(job, noise) / gradient_rounds(job);
+  out.errors = {variance / records, averaged + variance * protected_share(job)};
+  if (how.weight) return;
+  out.weight = algorithms::best_weight(variance, records, protected_share(job), averaged);
+  out.why = "what varies least";
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const models::PublicLoss>> load_public_records(
+    const Job& job, const std::optional<std::filesystem::path>& folder) {
+  UNDERTONE_CHECK(job.public_terms && job.model && job.model->linear() != nullptr);
+  const PublicTerms& terms = *job.public_terms;
+  const auto refuse = [&](const std::string& why) {
+    return Error{ErrorCode::InvalidArgument, fmt::format("public records \"{}\": {}", terms.file, why)};
+  };
+  if (!folder)
+    return refuse("this coordinator has no folder of public records: its configuration names one as public_folder");
+  const std::filesystem::path file = *folder / terms.file;
+  std::error_code error;
+  const std::uintmax_t bytes =
+      std::filesystem::is_regular_file(file, error) ? std::filesystem::file_size(file, error) : 0;
+  if (error || bytes == 0) return refuse("expected a file that is not empty in the folder of public records");
+  if (bytes > kFileBytesMax)
+    return Error{ErrorCode::LimitExceeded,
+                 refuse(fmt::format("{} bytes, expected at most {}", bytes, kFileBytesMax)).message};
+  Sha256 digest;
+  data::CsvOptions options;
+  options.dialect = terms.dialect;
+  options.bytes = [&](std::string_view part) { digest.update(part); };
+  Result<data::CsvRecords> read = data::read_csv(file, job.schema, options);
+  if (!read) return refuse(read.error().message);
+  if (const Digest found = digest.finish(); found != terms.sha256)
+    return refuse(fmt::format("the job was written for a file of SHA-256 {}, this one has {}", to_hex(terms.sha256),
+                              to_hex(found)));
+  data::Dataset dataset;
+  dataset.public_records = std::move(read->records);
+  if (dataset.public_records.targets.size() != terms.records)
+    return refuse(fmt::format("the job says {} records, the file holds {}", terms.records,
+                              dataset.public_records.targets.size()));
+  if (job.projection) dataset = job.projection->project(dataset);
+  Result<models::PublicLoss> loss = models::PublicLoss::create(*job.model->linear(), std::move(dataset.public_records));
+  if (!loss) return refuse(loss.error().message);
+  return std::make_shared<const models::PublicLoss>(*std::move(loss));
+}
+
+double noise_of_gradient(const std::vector<planning::Plan::Segment>& plan) {
+  for (const planning::Plan::Segment& segment : plan) {
+    const planning::Release& release = segment.release;
+    if (release.ask.kind() != releases::QuestionKind::Gradient) continue;
+    const double stddev = release.noise_stddev_of_mean();
+    return stddev * stddev * static_cast<double>(release.ask.dimension);
+  }
+  return 0.0;
+}
+
+Result<PublicSide> public_side_of(const Job& job, const models::PublicLoss& loss, const GradientNoise& noise) {
+  UNDERTONE_CHECK(job.public_terms.has_value());
+  const PublicTerms& terms = *job.public_terms;
+  const auto refuse = [&](const std::string& why) {
+    return Error{ErrorCode::InvalidArgument, fmt::format("public records \"{}\": {}", terms.file, why)};
+  };
+  PublicSide out;
+  const double ridge = warm_ridge(job, static_cast<double>(loss.records()));
+  if (terms.warm_start) {
+    Result<models::Minimiser> minimiser = loss.minimiser(ridge);
+    if (!minimiser)
+      return refuse("where the run would start: " + minimiser.error().message + ", a warm_ridge, or no warm_start");
+    algorithms::Problem problem = job.algorithm->problem();
+    problem.settle(minimiser->weights);
+    if (const auto made = job.algorithm->make_at(minimiser->weights); !made)
+      return refuse("where the run would start: " + made.error().message + ": expected \"warm_start\": false");
+    out.start = std::move(minimiser->weights);
+  }
+  if (const auto* how = std::get_if<algorithms::MixedGradients>(&terms.use)) {
+    weigh(job, *how, loss, ridge, noise, out);
+  } else if (const auto made = algorithms::mirror_matrix(loss, std::get<algorithms::PublicMirror>(terms.use)); !made) {
+    return refuse(made.error().message);
+  }
+  return out;
+}
+
+Result<PublicSide> public_side(const Job& job, const std::optional<std::filesystem::path>& folder,
+                               const Planner& planner) {
+  UNDERTONE_TRY(const std::shared_ptr<const models::PublicLoss> loss, load_public_records(job, folder));
+  GradientNoise noise;
+  for (const CohortMember& member : job.cohort) {
+    const PlannedFacts facts = planned_facts(member.facts);
+    if (noise.contains(facts)) continue;
+    UNDERTONE_TRY(const planning::Plan plan, planner(job, member));
+    noise.emplace(facts, noise_of_gradient(plan.segments()));
+  }
+  return public_side_of(job, *loss, noise);
+}
+
+std::string save(const std::optional<PublicSide>& side) {
+  if (!side) return {};
+  ByteWriter writer;
+  writer.f64(side->weight);
+  writer.text(side->why);
+  writer.u64(side->start ? 1 : 0);
+  if (side->start) writer.doubles(side->start->data(), static_cast<std::size_t>(side->start->size()));
+  return std::move(writer).bytes();
+}
+
+Result<std::optional<PublicSide>> read_public_side(std::string_view bytes, const Job& job) {
+  if (bytes.empty() && !job.public_terms) return std::optional<PublicSide>();
+  const Error damaged{ErrorCode::Malformed, "what is kept of the public records is not of this job"};
+  if (bytes.empty() || !job.public_terms) return damaged;
+  ByteReader reader(bytes);
+  PublicSide out;
+  UNDERTONE_TRY(out.weight, reader.f64());
+  UNDERTONE_TRY(out.why, reader.text());
+  UNDERTONE_TRY(const std::uint64_t started, reader.u64());
+  if (started == 1) {
+    UNDERTONE_TRY(const std::vector<double> start, reader.doubles());
+    out.start = Eigen::Map<const Eigen::VectorXd>(start.data(), static_cast<Eigen::Index>(start.size()));
+  }
+  if (const Status end = reader.end(); !end) return end.error();
+  if (!(out.weight >= 0.0 && out.weight <= 1.0) || started > 1 ||
+      (out.start && (out.start->size() != job.algorithm->problem().dimension || !out.start->allFinite())))
+    return damaged;
+  return std::optional(std::move(out));
+}
+
+AlgorithmMaker algorithms_with(std::optional<std::filesystem::path> folder) {
+  return [folder = std::move(folder)](const Job& job) {
+    if (!job.public_terms) return make_algorithm(job);
+    return make_algorithm_with(job, [job, folder] { return load_public_records(job, folder); });
+  };
+}
+
+}  // namespace undertone::jobs

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shared/jobs/job.hpp"
+#include "shared/jobs/planner.hpp"
+#include "shared/models/public_loss.hpp"
+
+namespace undertone::jobs {
+
+/// Reads the public records of a job. @param folder that holds the file
+/// @return an error where there is no folder or file, its bytes have another digest, it holds another number of
+/// records, or the job's schema does not read it
+[[nodiscard]] Result<std::shared_ptr<const models::PublicLoss>> load_public_records(
+    const Job& job, const std::optional<std::filesystem::path>& folder);
+
+/// What a plan adds to one round's mean gradient of its silo: the variance of all coordinates together.
+/// @return 0 where it asks for no gradients
+[[nodiscard]] double noise_of_gradient(const std::vector<planning::Plan::Segment>& plan);
+using GradientNoise = std::map<PlannedFacts, double>;  // of each kind of silo
+
+/// What a job's public records tell before its first round. A function of the job, the records and the plans.
+/// @param noise of every kind of silo of the cohort
+/// @return an error where the records settle no starting point that the job asks for
+[[nodiscard]] Result<PublicSide> public_side_of(const Job& job, const models::PublicLoss& loss,
+                                                const GradientNoise& noise);
+
+/// The same, with the records read and every kind of silo planned.
+[[nodiscard]] Result<PublicSide> public_side(const Job& job, const std::optional<std::filesystem::path>& folder,
+                                             const Planner& planner = plan_of);
+
+/// The bytes that are kept with a run; empty of a job without public records.
+[[nodiscard]] std::string save(const std::optional<PublicSide>& side);
+[[nodiscard]] Result<std::optional<PublicSide>> read_public_side(std::string_view bytes, const Job& job);
+
+/// `make_algorithm` of jobs whose public records are in this folder.
+[[nodiscard]] AlgorithmMaker algorithms_with(std::optional<std::filesystem::path> folder);
+
+}  // namespace undertone::jobs

@@ -1,0 +1,221 @@
+#include "shared/jobs/public_records.hpp"
+
+#include <filesystem>
+#include <gtest/gtest.h>
+
+#include "shared/base/files.hpp"
+#include "tests/support/small_federation.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace undertone::jobs {
+namespace {
+
+struct Brought {
+  tests::TemporaryFolder folder;
+  tests::SmallFederation federation;
+
+  explicit Brought(const std::string& more = {}, models::Loss loss = models::Loss::Logistic, int records = 30) {
+    federation.loss = loss;
+    federation.open_records = tests::open_records_in(folder.path(), federation, records, more);
+  }
+  [[nodiscard]] Result<Job> job() const { return parse_job(federation.job(), "job.json"); }
+  [[nodiscard]] std::string said() const {
+    const Result<Job> read = job();
+    return read ? "accepted" : read.error().message;
+  }
+  [[nodiscard]] Result<PublicSide> side() const { return public_side(job().value(), folder.path()); }
+};
+
+TEST(PublicRecordsTest, ChangeNothingOfWhatASiloPlans) {
+  const Brought with;
+  tests::SmallFederation without = with.federation;
+  without.open_records.clear();
+  const Job open = with.job().value();
+  const Job plain = parse_job(without.job(), "job.json").value();
+  for (const CohortMember& member : plain.cohort) {
+    const planning::Plan one = plan_of(plain, member).value();
+    const planning::Plan other = plan_of(open, *open.member(member.facts.silo)).value();
+    EXPECT_EQ(one.epsilon().units(), other.epsilon().units());
+    EXPECT_EQ(one.releases_text(releases::Block::Training), other.releases_text(releases::Block::Training));
+    EXPECT_EQ(one.releases_text(releases::Block::Holdout), other.releases_text(releases::Block::Holdout));
+  }
+}
+
+TEST(PublicRecordsTest, TheWeightChangesNoNoise) {
+  std::optional<double> noise;
+  for (const char* weight : {"", R"(,"weight":0)", R"(,"weight":0.5)", R"(,"weight":1)"}) {
+    const Job job = Brought(weight).job().value();
+    const planning::Plan plan = plan_of(job, job.cohort.front()).value();
+    const double here = noise_of_gradient(plan.segments());
+    EXPECT_GT(here, 0.0);
+    EXPECT_EQ(noise.value_or(here), here);
+    noise = here;
+  }
+}
+
+TEST(PublicRecordsTest, WeighWhatVariesLeastAndStartAtTheirMinimiser) {
+  const Brought brought;
+  const PublicSide side = brought.side().value();
+  EXPECT_EQ(side.why, "what varies least");
+  ASSERT_TRUE(side.errors && side.start);
+  // alpha and 1 - alpha are as the precisions of the two.
+  EXPECT_NEAR(side.weight, side.errors->open / (side.errors->open + side.errors->silos), 1e-12);
+  EXPECT_LT(side.errors->mixed(), std::min(side.errors->open, side.errors->silos));
+  const Job job = brought.job().value();
+  Job known = job;
+  known.public_side = side;
+  const auto algorithm = make_algorithm(known);
+  const algorithms::Step step = algorithm->start();
+  EXPECT_EQ(queries::point_of(std::get<queries::Query>(step).question), *side.start);
+}
+
+TEST(PublicRecordsTest, TheMoreNoiseTheLessTheSilosWeigh) {
+  double before = 1.0;
+  for (const double multiplier : {60.0, 300.0, 3000.0}) {
+    Brought brought;
+    brought.federation.noise_multiplier = multiplier;
+    brought.federation.averaging = "last";
+    const double weight = brought.side().value().weight;
+    EXPECT_LT(weight, before);
+    before = weight;
+  }
+  EXPECT_LT(before, 0.1);
+}
+
+TEST(PublicRecordsTest, TooFewToKnowWhatTheyVaryByLeaveTheSilosAlone) {
+  const Brought brought({}, models::Loss::Logistic, 9);  // of five weights
+  const PublicSide side = brought.side().value();
+  EXPECT_EQ(side.weight, 1.0);
+  EXPECT_FALSE(side.errors);
+  EXPECT_NE(side.why.find("9 public records are fewer than two for each of 5 weights"), std::string::npos) << side.why;
+  EXPECT_EQ(Brought(R"(,"weight":0.25)", models::Loss::Logistic, 9).side().value().weight, 0.25);
+}
+
+TEST(PublicRecordsTest, AnotherFileIsRefusedInWords) {
+  const Brought brought;
+  const Job job = brought.job().value();
+  const auto says = [&](const std::string& what) {
+    const auto loaded = load_public_records(job, brought.folder.path());
+    ASSERT_FALSE(loaded);
+    EXPECT_NE(loaded.error().message.find(what), std::string::npos) << loaded.error().message;
+  };
+  EXPECT_TRUE(load_public_records(job, brought.folder.path()));
+  EXPECT_FALSE(load_public_records(job, std::nullopt));
+  const std::filesystem::path file = brought.folder.path() / "open.csv";
+  const std::string text = read_file(file, 1U << 20U).value();
+  ASSERT_TRUE(write_file_atomically(file, text + "yes,0,0,0,0\n"));
+  says("the job was written for a file of SHA-256");
+  ASSERT_TRUE(write_file_atomically(file, "y,x0,x1\nyes,0,0\n"));
+  says("x2");
+  ASSERT_TRUE(write_file_atomically(file, ""));
+  says("expected a file that is not empty");
+  std::filesystem::remove(file);
+  says("expected a file that is not empty");
+  std::filesystem::create_directory(file);
+  says("expected a file that is not empty");
+}
+
+TEST(PublicRecordsTest, AnotherNumberOfRecordsIsRefused) {
+  Brought brought;
+  brought.federation.open_records.replace(brought.federation.open_records.find("\"records\":30"), 12, "\"records\":31");
+  const auto side = brought.side();
+  ASSERT_FALSE(side);
+  EXPECT_NE(side.error().message.find("the job says 31 records, the file holds 30"), std::string::npos);
+}
+
+TEST(PublicRecordsTest, WhatIsKeptOfThemIsReadAgainToTheBit) {
+  const Brought brought;
+  const Job job = brought.job().value();
+  const PublicSide side = brought.side().value();
+  const std::string kept = save(side);
+  const std::optional<PublicSide> again = read_public_side(kept, job).value();
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->weight, side.weight);
+  EXPECT_EQ(again->why, side.why);
+  EXPECT_EQ(*again->start, *side.start);
+  for (std::size_t cut = 0; cut < kept.size(); ++cut) EXPECT_FALSE(read_public_side(kept.substr(0, cut), job)) << cut;
+  EXPECT_FALSE(read_public_side(kept + "x", job));
+  tests::SmallFederation plain = brought.federation;
+  plain.open_records.clear();
+  const Job without = parse_job(plain.job(), "job.json").value();
+  EXPECT_FALSE(read_public_side(kept, without));
+  EXPECT_FALSE(read_public_side("", without).value().has_value());
+}
+
+TEST(PublicRecordsTest, WithoutThemTheAlgorithmRefusesItsFirstAdvance) {
+  const Job job = Brought().job().value();
+  const auto algorithm = make_algorithm(job);
+  const algorithms::Step step = algorithm->start();
+  const auto& query = std::get<queries::Query>(step);
+  const auto next = algorithm->advance({query.round, 1, folds::Mean{Eigen::VectorXd::Zero(5)}});
+  ASSERT_FALSE(next);
+  EXPECT_NE(next.error().message.find("public records, which are not here"), std::string::npos);
+}
+
+TEST(PublicSectionTest, RefusesWhatPublicRecordsCannotServe) {
+  const auto said = [](auto change, const std::string& more = {}, models::Loss loss = models::Loss::Logistic) {
+    Brought brought(more, loss);
+    change(brought.federation);
+    return brought.said();
+  };
+  const auto nothing = [](tests::SmallFederation& /*of*/) {};
+  EXPECT_EQ(said(nothing), "accepted");
+  EXPECT_EQ(said(nothing, R"(,"use":"mirror_map","mirror_ridge":0.1)", models::Loss::LeastSquares), "accepted");
+  EXPECT_NE(said(nothing, R"(,"use":"mirror_map")").find("/public/use: "), std::string::npos);
+  EXPECT_NE(said(nothing, R"(,"weight":1.5)").find("/public/weight"), std::string::npos);
+  EXPECT_NE(said(nothing, R"(,"weight":-0.1)").find("/public/weight"), std::string::npos);
+  EXPECT_NE(said(nothing, R"(,"mirror_ridge":1)").find("/public/mirror_ridge"), std::string::npos);
+  EXPECT_NE(
+      said([](auto& of) { of.loss = models::Loss::Absolute; }).find("/public: expected none: the loss has a kink"),
+      std::string::npos);
+  EXPECT_NE(said([](auto& of) { of.initial = R"({"kind":"zero"})"; }).find("/public/warm_start"), std::string::npos);
+  EXPECT_NE(said([](auto& of) {
+              of.regulariser = R"({"kind":"none"})";
+              of.algorithm =
+                  R"({"kind":"local_minibatch_sgd","rounds":3,"local_steps":4,"local_batch":3,"step_size":0.1})";
+            }).find("/public: expected none: local_minibatch_sgd"),
+            std::string::npos);
+  for (const char* file : {"../open.csv", "/etc/passwd", "", "..", "a/b.csv", "a\\\\b.csv"}) {
+    const std::string one = said([&](auto& of) { of.open_records.replace(of.open_records.find("open.csv"), 8, file); });
+    EXPECT_NE(one.find("/public/file"), std::string::npos) << file << ": " << one;
+  }
+  EXPECT_NE(said([](auto& of) {
+              of.open_records.replace(of.open_records.find("sha256\":\"") + 9, 2, "zz");
+            }).find("/public/sha256"),
+            std::string::npos);
+  EXPECT_NE(said([](auto& of) {
+              of.open_records.replace(of.open_records.find("\"records\":30"), 12, "\"records\":0");
+            }).find("/public/records"),
+            std::string::npos);
+}
+
+// Every algorithm takes public records, or says that it does not.
+TEST(PublicSectionTest, EveryAlgorithmTakesThemOrSaysWhyNot) {
+  int taken = 0;
+  for (auto [name, federation] : tests::federations_of_every_algorithm()) {
+    SCOPED_TRACE(name);
+    if (!federation.model.empty() || !federation.projection.empty()) continue;
+    const tests::TemporaryFolder folder;
+    federation.open_records = tests::open_records_in(folder.path(), federation, 30);
+    Result<Job> job = parse_job(federation.job(), "job.json");
+    if (!job) {
+      EXPECT_NE(job.error().message.find("/public: "), std::string::npos) << job.error().message;
+      continue;
+    }
+    const Result<PublicSide> side = public_side(*job, folder.path());
+    if (!side) {
+      EXPECT_NE(side.error().message.find("expected"), std::string::npos) << side.error().message;
+      continue;
+    }
+    ++taken;
+    job->public_side = *side;
+    const auto algorithm = algorithms_with(folder.path())(*job);
+    const algorithms::Step step = algorithm->start();
+    const auto& query = std::get<queries::Query>(step);
+    EXPECT_TRUE(algorithm->advance({query.round, 1, folds::Mean{Eigen::VectorXd::Zero(5)}}));
+  }
+  EXPECT_GE(taken, 6);
+}
+
+}  // namespace
+}  // namespace undertone::jobs
