@@ -232,10 +232,10 @@ Result<Deployment> Deployment::prepare(DeploymentOptions options) {
     std::filesystem::create_directories(folder / part, error);
   if (error) return Error{ErrorCode::StorageFailed, fmt::format("{}: {}", folder.string(), error.message())};
   if (const auto files = simulation::partition(options.job, folder / "data"); !files) return files.error();
-  if (job->public_terms) {
+  if (job->public_terms && job->public_terms->file) {
     std::filesystem::create_directories(folder / "public", error);
-    std::filesystem::copy_file(options.job.parent_path() / job->public_terms->file,
-                               folder / "public" / job->public_terms->file,
+    std::filesystem::copy_file(options.job.parent_path() / job->public_terms->file->name,
+                               folder / "public" / job->public_terms->file->name,
                                std::filesystem::copy_options::overwrite_existing, error);
     if (error)
       return Error{ErrorCode::StorageFailed,
@@ -260,7 +260,7 @@ Result<Deployment> Deployment::prepare(DeploymentOptions options) {
                       {"results", "results"},
                       {"http", {{"host", "127.0.0.1"}, {"port", http_port}, {"tls", true}}}};
   if (job->shuffle) coordinator["shufflers"] = addresses_of(shufflers);
-  if (job->public_terms) coordinator["public_folder"] = "public";
+  if (job->public_terms && job->public_terms->file) coordinator["public_folder"] = "public";
   const Json op = {{"format", "undertone.operator/1"},
                    {"consortium", kConsortium},
                    {"operator", "operator"},

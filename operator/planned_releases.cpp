@@ -236,6 +236,7 @@ Json to_json(const PlannedRelease& planned) {
     out["person_records_max"] = persons->records_max;
   out.update(said_of(release.ask.bound).json);
   out["public_records"] = release.is_public();
+  if (release.ask.beside_public) out["beside_public_records"] = release.public_records;
   out["noise_stddev_of_mean"] = release.noise_stddev_of_mean();
   out.update(said_of(planned).json);
   return out;
@@ -250,7 +251,9 @@ std::string describe(const PlannedRelease& planned) {
                   persons ? "persons" : "records", read_of(release).line);
   if (persons) out += fmt::format(", each by {} records at most", persons->records_max);
   if (release.draws() > 1) out += fmt::format(" in each of {} steps", release.draws());
-  return out + said_of(planned).line;
+  out += said_of(planned).line;
+  if (release.ask.beside_public) out += fmt::format("; beside it {} public records, exactly", release.public_records);
+  return out;
 }
 
 SecretParts secret_parts_of(const planning::Plan& plan) {

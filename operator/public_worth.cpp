@@ -14,9 +14,20 @@ using Json = nlohmann::ordered_json;
 Json public_worth(const jobs::Job& job, const std::map<SiloId, planning::Plan>& plans,
                   const std::filesystem::path& folder) {
   if (!job.public_terms) return nullptr;
-  Json out = {{"records", job.public_terms->records},
-              {"file", job.public_terms->file},
-              {"use", std::string(algorithms::name_of(job.public_terms->use))}};
+  Json out = {{"use", std::string(algorithms::name_of(job.public_terms->use))}};
+  if (job.public_terms->at_silos) {
+    std::int64_t records = 0;
+    for (const jobs::CohortMember& member : job.cohort) records += member.facts.public_records;
+    out["records_of_silos"] = records;
+  }
+  if (!job.public_terms->file) {
+    out["warm_start"] = false;
+    out["weight_of_silos"] = *std::get<algorithms::MixedGradients>(job.public_terms->use).weight;
+    out["why"] = "as the job says";
+    return out;
+  }
+  out["records"] = job.public_terms->file->records;
+  out["file"] = job.public_terms->file->name;
   const auto missing = [&](const Error& error) {
     out["missing"] = error.message;
     return out;
@@ -43,12 +54,18 @@ Json public_worth(const jobs::Job& job, const std::map<SiloId, planning::Plan>& 
 
 std::string describe_public_worth(const Json& worth) {
   if (worth.is_null()) return {};
-  std::string out = fmt::format("public records: {} in \"{}\", which stay with the coordinator and change no noise\n",
-                                worth.at("records").get<std::int64_t>(), worth.at("file").get<std::string>());
+  std::string out;
+  if (worth.contains("file"))
+    out += fmt::format("public records: {} in \"{}\", which stay with the coordinator and change no noise\n",
+                       worth.at("records").get<std::int64_t>(), worth.at("file").get<std::string>());
+  if (worth.contains("records_of_silos"))
+    out += fmt::format(
+        "public records: {} of the silos, whose exact mean leaves beside the noised one and changes no noise\n",
+        worth.at("records_of_silos").get<std::int64_t>());
   if (worth.contains("missing"))
     return out + fmt::format("    what they are worth is not known here: {}\n", worth.at("missing").get<std::string>());
   if (worth.contains("weight_of_silos"))
-    out += fmt::format("    the silos' gradients weigh {:.3g}, the public ones {:.3g}: {}\n",
+    out += fmt::format("    protected records' gradients weigh {:.3g}, the public ones {:.3g}: {}\n",
                        worth.at("weight_of_silos").get<double>(), 1.0 - worth.at("weight_of_silos").get<double>(),
                        worth.at("why").get<std::string>());
   else

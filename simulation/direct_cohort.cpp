@@ -122,7 +122,7 @@ Result<PlannedCohort> plan_cohort(const jobs::Job& job, const std::vector<Simula
 
 Result<std::unique_ptr<algorithms::FederatedAlgorithm>> algorithm_of(const jobs::Job& job, const PlannedCohort& planned,
                                                                      const std::filesystem::path& folder) {
-  if (!job.public_terms) return jobs::make_algorithm(job);
+  if (!jobs::brings_file(job)) return jobs::make_algorithm(job);
   UNDERTONE_TRY(const std::shared_ptr<const models::PublicLoss> loss, jobs::load_public_records(job, folder));
   jobs::Job known = job;
   UNDERTONE_TRY(known.public_side, jobs::public_side_of(job, *loss, planned.noise));
@@ -224,7 +224,8 @@ Result<folds::Gathered> DirectCohort::ask(const queries::Query& query) {
     if (controlled) {
       variates_[i] = silo::variate_after(controlled_start(query, i), *first.ask.local(), reply, setup_.wire);
     }
-    fold.add(reply, spec.statistic ? 1 : metrics ? members_[i].holdout_weight : members_[i].weight);
+    const auto open = static_cast<std::uint64_t>(spec.beside_public ? members_[i].dataset->public_records.count() : 0);
+    fold.add(reply, spec.statistic ? 1 : metrics ? members_[i].holdout_weight : members_[i].weight, open);
     records += (spec.of_public ? members_[i].dataset->public_records : members_[i].dataset->training).count();
     if (spec.statistic) each.emplace(members_[i].id, spec.kept(reply));
   });

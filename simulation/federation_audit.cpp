@@ -73,7 +73,7 @@ void FederationAudit::submitted(const RunId& run, const std::string& job) {
   if (shadows_.contains(run)) return;
   Result<jobs::Job> parsed = jobs::parse_job(job, "job");
   UNDERTONE_CHECK(parsed.has_value());
-  if (parsed->public_terms) {
+  if (jobs::brings_file(*parsed)) {
     // Where the file has become another since the coordinator took the job, the run ends at its first advance.
     if (Result<jobs::PublicSide> side = jobs::public_side(*parsed, public_folder_, planner_))
       parsed->public_side = *std::move(side);
@@ -299,6 +299,7 @@ Result<folds::Gathered> FederationAudit::gather(Shadow& shadow, const RunId& run
   const jobs::RoundSpec spec = jobs::round_spec(job, *ask);
   folds::RoundFold fold = spec.fold();
   WeightedSum recount;
+  WeightedSum recount_open;
   std::int64_t records = 0;
   std::map<SiloId, std::vector<std::int64_t>> each;
   for (const auto& [silo, digest] : record.accepted) {
@@ -307,8 +308,14 @@ Result<folds::Gathered> FederationAudit::gather(Shadow& shadow, const RunId& run
     if (queries::reply_digest(reply.run, reply.query, reply.type, reply.reply) != digest)
       return missing(fmt::format("the accepted reply of silo {} is not the one that left it", silo.name()));
     const std::uint64_t weight = spec.weight(*job.member(silo));
-    fold.add(queries::values_of(reply.reply.answer), weight);
-    const std::vector<std::int64_t>& said = queries::values_of(reply.reply.answer);
+    fold.add(queries::values_of(reply.reply.answer), weight, spec.public_weight(*job.member(silo)));
+    std::vector<std::int64_t> said = queries::values_of(reply.reply.answer);
+    if (spec.beside_public) {
+      const auto middle = said.begin() + static_cast<std::ptrdiff_t>(said.size() / 2);
+      if (const std::uint64_t open = spec.public_weight(*job.member(silo)); open > 0)
+        recount_open.add({middle, said.end()}, open);
+      said.erase(middle, said.end());
+    }
     recount.add(spec.reports ? spec.reports->totals(said) : said, weight);
     records += spec.records(*job.member(silo));
     if (spec.statistic) each.emplace(silo, spec.kept(queries::values_of(reply.reply.answer)));
@@ -319,6 +326,8 @@ Result<folds::Gathered> FederationAudit::gather(Shadow& shadow, const RunId& run
   if (mean != nullptr && !spec.aggregation.robust() &&
       !recount.is(mean->values, spec.lattice.step_log2, spec.aggregation.scaled_to))
     return missing("a round's fold is not the weighted mean of its replies");
+  if (mean != nullptr && mean->open && !recount_open.is(mean->open->values, spec.lattice.step_log2, std::nullopt))
+    return missing("a round's fold of public records is not the mean of what they said");
   if (const auto* reports = std::get_if<folds::Reports>(&value);
       reports != nullptr && !recount.is(reports->totals / static_cast<double>(fold.replies()), 0, std::nullopt))
     return missing("a round's fold is not what its reports add up to");

@@ -102,6 +102,7 @@ Json privacy_of(const RunReport& report, const jobs::CohortMember& member, const
                      {"records", records},
                      {"stddev_of_mean", segment.release.noise_stddev_of_mean()},
                      {"public_records", segment.release.is_public()}});
+    if (segment.release.ask.beside_public) noise.back()["beside_public_records"] = segment.release.public_records;
     if (noise.size() == kNoisesMax) break;
   }
   out["noise"] = std::move(noise);
@@ -178,8 +179,11 @@ Json settings_of(const RunReport& report) {
     if (const auto* ball = std::get_if<geometry::L2Ball>(&problem.domain.set())) out["domain_radius"] = ball->radius();
     if (job.initial) out["initial"] = jobs::to_string(*job.initial);
     if (job.public_terms) {
-      out["public_records"] = job.public_terms->records;
-      out["public_file_sha256"] = to_hex(job.public_terms->sha256);
+      if (job.public_terms->file) {
+        out["public_records"] = job.public_terms->file->records;
+        out["public_file_sha256"] = to_hex(job.public_terms->file->sha256);
+      }
+      out["public_records_of_silos"] = job.public_terms->at_silos;
       out["public_use"] = std::string(algorithms::name_of(job.public_terms->use));
       if (job.public_side) out["weight_of_silos"] = job.public_side->weight;
     }

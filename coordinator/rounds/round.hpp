@@ -23,8 +23,9 @@ using TimePoint = std::chrono::steady_clock::time_point;
 /// A silo that may answer, and how.
 struct Participant {
   std::uint64_t weight = 1;
-  bool public_answer = false;  // its records were declared public: it answers without noise
-  std::int64_t records = 0;    // of its training block: public
+  bool public_answer = false;       // its records were declared public: it answers without noise
+  std::int64_t records = 0;         // of its training block: public
+  std::uint64_t public_weight = 0;  // of the second block of its reply, where replies have one
 };
 
 /// One query and its replies, as a machine from events to actions: who answered, until when, and what the answers fold

@@ -9,6 +9,8 @@ namespace {
 folds::RoundFold fold_of(const RoundMachine::Setup& setup) {
   if (setup.shape.candidates) return folds::RoundFold(folds::TallyFold(*setup.shape.candidates));
   if (setup.shape.reports) return folds::RoundFold(folds::ReportsFold(*setup.shape.reports));
+  if (setup.shape.beside_public)
+    return folds::RoundFold(folds::BesideFold(setup.aggregation, setup.shape.dimension / 2, setup.shape.lattice));
   return {setup.aggregation, setup.shape.dimension, setup.shape.lattice};
 }
 
@@ -17,6 +19,7 @@ bool has_shape(const queries::Answer& answer, const ReplyShape& shape, const Par
   if (shape.reports) return shape.reports->admits(answer, participant.records);
   const std::vector<std::int64_t>& values = queries::values_of(answer);
   if (static_cast<Eigen::Index>(values.size()) != shape.dimension) return false;
+  if (shape.beside_public) return std::holds_alternative<queries::SumsBesidePublic>(answer);
   if (!shape.candidates) {
     return participant.public_answer ? std::holds_alternative<queries::PublicSums>(answer)
                                      : std::holds_alternative<queries::NoisedSums>(answer);
@@ -70,7 +73,7 @@ Round::Actions RoundMachine::on_reply(const SiloId& silo, const wire::ReplyMessa
     return on_lost(silo);
   } else {
     reception = Reception::Accepted;
-    fold_.add(queries::values_of(message.reply.answer), expected->second.weight);
+    fold_.add(queries::values_of(message.reply.answer), expected->second.weight, expected->second.public_weight);
     const std::vector<std::int64_t>& values = queries::values_of(message.reply.answer);
     if (setup_.shape.kept) kept_.emplace(silo, setup_.shape.reports ? setup_.shape.reports->kept(values) : values);
     accepted_.emplace(silo, queries::reply_digest(message.run, message.query, message.type, message.reply));

@@ -46,7 +46,7 @@ Result<PreparedJob> PreparedJob::make(jobs::ReadJob read, const std::string& fil
                                       const std::optional<std::filesystem::path>& public_folder) {
   UNDERTONE_TRY(jobs::Job job, std::move(read).settle());
   std::shared_ptr<const models::PublicLoss> open;
-  if (job.public_terms) {  // before anything is planned: that takes longer
+  if (jobs::brings_file(job)) {  // before anything is planned: that takes longer
     Result<std::shared_ptr<const models::PublicLoss>> loaded = jobs::load_public_records(job, public_folder);
     if (!loaded) return Error{loaded.error().code, fmt::format("{}: {}", file, loaded.error().message)};
     open = *std::move(loaded);
@@ -56,7 +56,7 @@ Result<PreparedJob> PreparedJob::make(jobs::ReadJob read, const std::string& fil
   const jobs::Planner shown = [&](const jobs::Job& of, const jobs::CohortMember& member) {
     Result<planning::Plan> plan = planner(of, member);
     if (plan && of.shuffle && !shared) shared = *plan;
-    if (plan && of.public_terms)
+    if (plan && jobs::brings_file(of))
       noise.emplace(jobs::planned_facts(member.facts), jobs::noise_of_gradient(plan->segments()));
     return plan;
   };

@@ -125,9 +125,7 @@ Status RoundDriver::commit(Round::Commit committed) {
   return store_->set_shuffled_state(run_, *state);
 }
 
-Participant RoundDriver::participant(const jobs::CohortMember& member) const {
-  return {spec_.weight(member), spec_.exact(member), spec_.records(member)};
-}
+Participant RoundDriver::participant(const jobs::CohortMember& member) const { return participant_of(spec_, member); }
 
 double RoundDriver::noise_stddev_of_mean() const {
   double weights = 0.0;
@@ -144,9 +142,13 @@ double RoundDriver::noise_stddev_of_mean() const {
 
 std::string RoundDriver::why_implausible(const SiloId& silo, const queries::Reply& reply) const {
   const folds::PlausibleReplies& plausible = plausible_->of_silo(silo);
-  return fmt::format("its answer has norm {:.4g}, its clip and noise explain at most {:.4g}",
-                     plausible.length(*plausibility_, queries::values_of(reply.answer)),
-                     plausible.reach(*plausibility_));
+  const std::vector<std::int64_t>& values = queries::values_of(reply.answer);
+  const double length = plausible.length(*plausibility_, values);
+  const double reach = plausible.reach(*plausibility_);
+  if (length <= reach)
+    return fmt::format("what it says of its public records has norm {:.4g}, the clip explains at most {:.4g}",
+                       plausible.public_length(*plausibility_, values), plausible.public_reach(*plausibility_));
+  return fmt::format("its answer has norm {:.4g}, its clip and noise explain at most {:.4g}", length, reach);
 }
 
 }  // namespace undertone::coordinator

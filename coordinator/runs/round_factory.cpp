@@ -11,6 +11,10 @@ namespace undertone::coordinator {
 
 static_assert(!std::is_constructible_v<std::variant<RoundFactory::Made, RunFailure>, Error>);
 
+Participant participant_of(const jobs::RoundSpec& spec, const jobs::CohortMember& member) {
+  return {spec.weight(member), spec.exact(member), spec.records(member), spec.public_weight(member)};
+}
+
 RoundFactory::RoundFactory(const jobs::Job& job, const RunId& run, RunStore& store,
                            std::shared_ptr<const jobs::PlausibleCohort> plausible, MixedRounds mixed)
     : job_(&job), run_(run), store_(&store), plausible_(std::move(plausible)), mixed_(std::move(mixed)) {}
@@ -26,8 +30,8 @@ RoundFactory::Made RoundFactory::make_plain(Asked asked, const std::set<SiloId>&
   setup.run = run_;
   setup.round = asked.query.round;
   setup.query = asked.digest;
-  setup.shape = {asked.spec.dimension,  asked.spec.lattice, job_->noise,
-                 asked.spec.candidates, asked.spec.reports, asked.spec.statistic};
+  setup.shape = {asked.spec.dimension, asked.spec.lattice,       job_->noise,         asked.spec.candidates,
+                 asked.spec.reports,   asked.spec.beside_public, asked.spec.statistic};
   setup.aggregation = asked.spec.aggregation;
   setup.plausible = [cohort = plausible_, asked = asked.plausibility](const SiloId& silo,
                                                                       const std::vector<std::int64_t>& values) {
@@ -38,9 +42,7 @@ RoundFactory::Made RoundFactory::make_plain(Asked asked, const std::set<SiloId>&
   setup.grace = job_->participation.grace;
   for (const jobs::CohortMember& member : job_->cohort) {
     const SiloId& silo = member.facts.silo;
-    if (participants.contains(silo))
-      setup.expected.emplace(
-          silo, Participant{asked.spec.weight(member), asked.spec.exact(member), asked.spec.records(member)});
+    if (participants.contains(silo)) setup.expected.emplace(silo, participant_of(asked.spec, member));
   }
   return {std::make_unique<RoundMachine>(std::move(setup)), {run_, job_->point_type, std::move(asked.query)}};
 }

@@ -26,6 +26,9 @@ struct RunFailure {
   Error reason;
 };
 
+/// A silo of a round that asks for this: of those that are asked at first, and of those that join later.
+[[nodiscard]] Participant participant_of(const jobs::RoundSpec& spec, const jobs::CohortMember& member);
+
 /// Makes the rounds of one run: evaluations and whatever no shuffler mixes as a RoundMachine, the others as a
 /// ShuffledRound with the keys that all of the run's shuffled rounds share.
 class RoundFactory {

@@ -45,6 +45,7 @@ struct MethodTraits {
       false;                       // of losses that are so everywhere, with rank-one second derivatives: the logistic
   bool simulated_only = false;     // a baseline: no coordinator takes such a job, no silo answers it
   std::uint32_t step_records = 1;  // of one local step
+  bool public_records_alone = false;  // it is the model of a job's public records, and asks silos nothing
 };
 
 /// A bound on the outcome of a run, in expectation, with its constants.

@@ -92,6 +92,7 @@ releases::Ask GradientShape::gradient(Eigen::Index dimension, std::optional<rele
       releases::GradientMap{}, {releases::Block::Training, draw_fraction, slice, with_replacement}, bound, dimension};
   if (!gradient_shifts.empty()) ask.shift = gradient_shifts[std::min(phase, gradient_shifts.size() - 1)];
   ask.form = releases::SumForm{noise_norm};
+  ask.beside_public = beside_public;
   return ask;
 }
 
@@ -108,6 +109,7 @@ releases::Ask GradientShape::difference(Eigen::Index dimension, std::optional<do
                     dimension};
   ask.shift = difference_shift;
   ask.form = releases::SumForm{noise_norm};
+  ask.beside_public = beside_public;
   return ask;
 }
 

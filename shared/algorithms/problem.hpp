@@ -50,6 +50,7 @@ struct GradientShape {
   bool with_replacement = false;  // how they are drawn: @see releases::Ask
   releases::Slice::Assignment parts = releases::Slice::Assignment::Permutation;  // how they come to the slices
 
+  bool beside_public = false;  // silos answer for their public records besides: @see releases::Ask
   /// r of the generalised Gaussian noise on sums, in a dual norm's place: @see releases::SumForm
   std::optional<double> noise_norm = {};
 

@@ -19,6 +19,7 @@
 #include "shared/algorithms/proximal/prox_svrg.hpp"
 #include "shared/algorithms/proximal/proximal_sgd.hpp"
 #include "shared/algorithms/proximal/spider.hpp"
+#include "shared/algorithms/public/throw_away.hpp"
 #include "shared/algorithms/sgd/accelerated_sgd.hpp"
 #include "shared/algorithms/sgd/local_sgd.hpp"
 #include "shared/algorithms/sgd/lp_sgd.hpp"
@@ -57,6 +58,7 @@ constexpr NamedMethod kMethods[] = {
     {NoisyFrankWolfe::kName, NoisyFrankWolfe::parse},
     {PolyFrankWolfe::kName, PolyFrankWolfe::parse},
     {TreeFrankWolfe::kName, TreeFrankWolfe::parse},
+    {ThrowAway::kName, ThrowAway::parse},
 };
 
 }  // namespace

@@ -39,8 +39,8 @@ Step WithEvaluation::start() { return current(); }
 Step WithEvaluation::current() {
   Step step = inner_->start();
   const bool finished = std::holds_alternative<Finished>(step);
-  const bool due =
-      inner_rounds_ > evaluated_at_ && (finished || (every_ != 0 && inner_rounds_ - evaluated_at_ == every_));
+  const bool news = inner_rounds_ > evaluated_at_ || metrics_.empty();  // a method may ask nothing at all
+  const bool due = news && (finished || (every_ != 0 && inner_rounds_ - evaluated_at_ == every_));
   if (due) return queries::Query{RoundIndex{round_}, queries::MetricsQuestion{inner_->candidate()}};
   if (finished) {
     auto outcome = std::get<Finished>(std::move(step)).outcome;

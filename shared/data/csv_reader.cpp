@@ -282,6 +282,10 @@ Result<CsvRecords> read_csv(const std::filesystem::path& file, const Schema& sch
   }
   if (total == 0)
     return Error{ErrorCode::InvalidData, fmt::format("{}:1: expected a header, found nothing", file.string())};
+  // A record may have line ends in its cells, and blank lines may stand between; not many more than records.
+  if (options.records_max && lines > 2 * *options.records_max + 16)
+    return Error{ErrorCode::LimitExceeded,
+                 fmt::format("{}: {} lines, expected {} records", file.string(), lines, *options.records_max)};
   blocks.rewind();
 
   Reading reading;

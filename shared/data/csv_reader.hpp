@@ -27,7 +27,9 @@ struct CsvOptions {
   CsvDialect dialect = {};
   std::optional<RowMark> mark = {};
   std::optional<PersonColumn> person = {};
-  std::optional<std::string> kept = {};         // a column whose texts are kept as they are
+  std::optional<std::string> kept = {};  // a column whose texts are kept as they are
+  /// So many records at most: a file of many more lines is refused before memory is taken for them.
+  std::optional<std::int64_t> records_max = {};
   std::function<void(std::string_view)> bytes;  // sees every byte of the file, in order: for a digest
   std::function<void(std::uint64_t bytes, std::uint64_t of, std::int64_t records)> progress;  // each 16 MiB
 };

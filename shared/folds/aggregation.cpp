@@ -131,8 +131,32 @@ RoundFold::RoundFold(const Aggregation& aggregation, Eigen::Index dimension, con
   if (aggregation.robust()) fold_.emplace<HeldReplies>(aggregation, dimension, wire.step_log2);
 }
 
-void RoundFold::add(const std::vector<std::int64_t>& values, std::uint64_t weight) {
-  std::visit([&](auto& fold) { fold.add(values, weight); }, fold_);
+BesideFold::BesideFold(const Aggregation& aggregation, Eigen::Index dimension, const queries::WireLattice& wire)
+    : first_(dimension, wire.step_log2, wire.type),
+      open_(dimension, wire.step_log2, wire.type),
+      scaled_to_(aggregation.scaled_to) {
+  UNDERTONE_CHECK(!aggregation.robust());
+}
+
+void BesideFold::add(const std::vector<std::int64_t>& values, std::uint64_t weight, std::uint64_t public_records) {
+  UNDERTONE_CHECK(static_cast<Eigen::Index>(values.size()) == 2 * first_.dimension());
+  const auto middle = values.begin() + first_.dimension();
+  first_.add({values.begin(), middle}, weight);
+  if (public_records == 0) return;
+  open_.add({middle, values.end()}, std::min(public_records, LatticeFold::kWeightMax));
+  open_records_ += public_records;
+}
+
+Mean BesideFold::mean() const {
+  Mean out{scaled_to_ ? first_.scaled_mean(*scaled_to_) : first_.mean()};
+  if (open_.replies() > 0) out.open = Mean::Open{open_.mean(), open_records_};
+  return out;
+}
+
+void RoundFold::add(const std::vector<std::int64_t>& values, std::uint64_t weight, std::uint64_t public_records) {
+  std::visit(Overloaded{[&](BesideFold& fold) { fold.add(values, weight, public_records); },
+                        [&](auto& fold) { fold.add(values, weight); }},
+             fold_);
 }
 
 Eigen::Index RoundFold::replies() const noexcept {
@@ -143,6 +167,7 @@ Folded RoundFold::value() const {
   return std::visit(Overloaded{[](const HeldReplies& held) -> Folded { return Mean{held.centre()}; },
                                [](const TallyFold& tally) -> Folded { return tally.tally(); },
                                [](const ReportsFold& reports) -> Folded { return reports.reports(); },
+                               [](const BesideFold& fold) -> Folded { return fold.mean(); },
                                [this](const LatticeFold& fold) -> Folded {
                                  return Mean{scaled_to_ ? fold.scaled_mean(*scaled_to_) : fold.mean()};
                                }},

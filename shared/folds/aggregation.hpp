@@ -71,21 +71,39 @@ class TallyFold {
   Eigen::Index replies_ = 0;
 };
 
+/// Replies of two blocks: the weighted mean of the first, and of the second that of the records that it is of.
+class BesideFold {
+ public:
+  /// @param dimension of one block
+  BesideFold(const Aggregation& aggregation, Eigen::Index dimension, const queries::WireLattice& wire);
+  /// @param values [2 dimension] @param public_records that the second block is of; 0: it says nothing
+  void add(const std::vector<std::int64_t>& values, std::uint64_t weight, std::uint64_t public_records);
+  [[nodiscard]] Eigen::Index replies() const noexcept { return first_.replies(); }
+  [[nodiscard]] Mean mean() const;
+
+ private:
+  LatticeFold first_;
+  LatticeFold open_;
+  std::uint64_t open_records_ = 0;
+  std::optional<WholeCohort> scaled_to_;
+};
+
 /// A round's replies, as the job aggregates them.
 class RoundFold {
  public:
   RoundFold(const Aggregation& aggregation, Eigen::Index dimension, const queries::WireLattice& wire);
   explicit RoundFold(TallyFold tally) : fold_(std::move(tally)) {}
   explicit RoundFold(ReportsFold reports) : fold_(std::move(reports)) {}
+  explicit RoundFold(BesideFold beside) : fold_(std::move(beside)) {}
 
-  /// @see LatticeFold::add
-  void add(const std::vector<std::int64_t>& values, std::uint64_t weight);
+  /// @param public_records of the silo, where replies have a block of them @see LatticeFold::add
+  void add(const std::vector<std::int64_t>& values, std::uint64_t weight, std::uint64_t public_records = 0);
   [[nodiscard]] Eigen::Index replies() const noexcept;
   /// At least one reply.
   [[nodiscard]] Folded value() const;
 
  private:
-  std::variant<LatticeFold, HeldReplies, TallyFold, ReportsFold> fold_;
+  std::variant<LatticeFold, HeldReplies, TallyFold, ReportsFold, BesideFold> fold_;
   std::optional<WholeCohort> scaled_to_;
 };
 

@@ -3,6 +3,7 @@
 #include <Eigen/Core>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <variant>
 #include <vector>
 
@@ -56,7 +57,13 @@ class LatticeFold {
 
 /// The mean of the replies' numbers, or what the job asks for in its place. @see Aggregation
 struct Mean {
-  Eigen::VectorXd values;  // [answer_size of the ask], in real units
+  /// Of public records, of an ask beside them, over the silos that have some: each counts as many as it has.
+  struct Open {
+    Eigen::VectorXd values;     // [dimension of the ask], in real units
+    std::uint64_t records = 0;  // of all that answered, together
+  };
+  Eigen::VectorXd values;  // [answer_size of the ask], beside public records its dimension; in real units
+  std::optional<Open> open = {};
 };
 /// How many silos, each with its weight, chose which candidate.
 struct Tally {

@@ -38,7 +38,8 @@ auto key_of(const releases::Ask& ask) {
       ask.smoothness(), local != nullptr ? local->steps : 0, local != nullptr ? local->step_size : 0.0,
       local != nullptr ? local->records : 0, local != nullptr ? local->proximal : 0.0, ask.records.with_replacement,
       ask.selects() ? ask.candidate_count() : 0, std::move(read), ask.map.index(), ask.share,
-      ask.reports() != nullptr ? static_cast<int>(ask.reports()->randomiser) : 0, ask.noise_norm().value_or(0.0));
+      ask.reports() != nullptr ? static_cast<int>(ask.reports()->randomiser) : 0, ask.noise_norm().value_or(0.0),
+      ask.beside_public);
 }
 
 double clamped(double units, queries::ReplyType type) {
@@ -60,21 +61,31 @@ AskedShapes::AskedShapes(const planning::Schedule& schedule) {
     distance_exponents_.resize(std::max(distance_exponents_.size(), shape + 1), 2.0);
     distance_exponents_[shape] = std::min(distance_exponents_[shape], entry.ask.distance_exponent());
     count_ = std::max(count_, shape + 1);
-    if (!parts_.empty() && parts_.back().shape == shape) {
+    if (!parts_.empty() && parts_.back().shape == shape && parts_.back().beside_public == entry.ask.beside_public) {
       parts_.back().rounds += entry.rounds;
     } else {
-      parts_.push_back({entry.rounds, shape});
+      parts_.push_back({entry.rounds, shape, entry.ask.beside_public});
     }
   }
 }
 
-std::optional<std::size_t> AskedShapes::of_round(RoundIndex round) const {
+const AskedShapes::Part* AskedShapes::part_of(RoundIndex round) const {
   std::uint64_t left = round.value;
   for (const Part& part : parts_) {
-    if (left < part.rounds) return part.shape;
+    if (left < part.rounds) return &part;
     left -= part.rounds;
   }
-  return std::nullopt;
+  return nullptr;
+}
+
+std::optional<std::size_t> AskedShapes::of_round(RoundIndex round) const {
+  const Part* part = part_of(round);
+  return part == nullptr ? std::nullopt : std::optional(part->shape);
+}
+
+bool AskedShapes::beside_public(RoundIndex round) const {
+  const Part* part = part_of(round);
+  return part != nullptr && part->beside_public;
 }
 
 PlausibleReplies::Bound PlausibleReplies::bound_of(const planning::Release& release, const queries::WireLattice& wire) {
@@ -160,6 +171,8 @@ PlausibleReplies::Bound PlausibleReplies::bound_of(const planning::Release& rele
     bound.slope = *smoothness / (dual == nullptr ? ask.clip() : dual->clip()).value();
   }
   bound.rounding = std::ldexp(root, wire.step_log2);
+  // What its exact sum is rounded to, record by record, stays below the wire's own step or a 2^-30 of the clip.
+  if (release.beside) bound.open = ask.clip().value() * (1.0 + root * 0x1p-30);
   if (ask.local() != nullptr) bound.steps = steps;
   if (!release.is_public()) bound.noise = scale * std::sqrt(steps) * release.noise_stddev_of_mean();
   return bound;
@@ -180,6 +193,7 @@ PlausibleReplies PlausibleReplies::of(const planning::Plan& plan, const AskedSha
     loosest.rounding = std::max(loosest.rounding, found.rounding);
     loosest.steps = std::max(loosest.steps, found.steps);
     loosest.noise = std::max(loosest.noise, found.noise);
+    loosest.open = std::max(loosest.open, found.open);
   }
   return out;
 }
@@ -187,14 +201,20 @@ PlausibleReplies PlausibleReplies::of(const planning::Plan& plan, const AskedSha
 PlausibleReplies::Asked::Asked(const queries::Query& query, const AskedShapes& shapes)
     : shape(shapes.of_round(query.round)),
       distance(queries::distance_of(query.question, shape ? shapes.distance_exponent(*shape) : 2.0)) {
+  beside_public = shapes.beside_public(query.round);
   if (queries::kind_of(query.question) == releases::QuestionKind::LocalRun) start = queries::point_of(query.question);
+}
+
+double PlausibleReplies::share_of(const Asked& asked) const {
+  const Bound& bound = bounds_.at(*asked.shape);
+  // A clip norm is never scaled to less than 2^-30 of itself. @see planning::Release::scaled_to
+  return bound.slope > 0.0 ? std::clamp(bound.slope * asked.distance, 0x1p-30, 1.0) : 1.0;
 }
 
 double PlausibleReplies::reach(const Asked& asked) const {
   if (!asked.shape) return 0.0;
   const Bound& bound = bounds_.at(*asked.shape);
-  // A clip norm is never scaled to less than 2^-30 of itself. @see planning::Release::scaled_to
-  const double share = bound.slope > 0.0 ? std::clamp(bound.slope * asked.distance, 0x1p-30, 1.0) : 1.0;
+  const double share = share_of(asked);
   const double of_iterates = asked.start.size() > 0 ? bound.steps * kIterateRounding * asked.start.norm() : 0.0;
   return (bound.reach * share + bound.rounding + of_iterates) * (1.0 + kRelativeRounding);
 }
@@ -206,13 +226,32 @@ double PlausibleReplies::noise_stddev(const Asked& asked) const {
 bool PlausibleReplies::admits(const Asked& asked, const std::vector<std::int64_t>& values) const {
   if (!asked.shape) return false;
   if (asked.start.size() > 0 && static_cast<std::size_t>(asked.start.size()) != values.size()) return false;
+  if (asked.beside_public && !(public_length(asked, values) <= public_reach(asked))) return false;
   return length(asked, values) <= reach(asked);
+}
+
+double PlausibleReplies::public_length(const Asked& asked, const std::vector<std::int64_t>& values) const {
+  if (!asked.beside_public) return 0.0;
+  double squares = 0.0;
+  for (std::size_t j = values.size() / 2; j < values.size(); ++j) {
+    const auto units = static_cast<double>(values[j]);
+    squares += units * units;
+  }
+  return std::ldexp(std::sqrt(squares), wire_.step_log2);
+}
+
+double PlausibleReplies::public_reach(const Asked& asked) const {
+  if (!asked.shape || !asked.beside_public) return 0.0;
+  const Bound& bound = bounds_.at(*asked.shape);
+  if (bound.open == 0.0) return 0.0;
+  return (bound.open * share_of(asked) + bound.rounding) * (1.0 + kRelativeRounding);
 }
 
 double PlausibleReplies::length(const Asked& asked, const std::vector<std::int64_t>& values) const {
   const bool local = asked.start.size() > 0;
   double squares = 0.0;
-  for (std::size_t j = 0; j < values.size(); ++j) {
+  const std::size_t judged = asked.beside_public ? values.size() / 2 : values.size();
+  for (std::size_t j = 0; j < judged; ++j) {
     double units = static_cast<double>(values[j]);
     // A run that began beyond the wire's range is as far off in it, or less.
     if (local) units -= clamped(std::ldexp(asked.start[static_cast<Eigen::Index>(j)], -wire_.step_log2), wire_.type);
@@ -223,7 +262,8 @@ double PlausibleReplies::length(const Asked& asked, const std::vector<std::int64
 
 void PlausibleReplies::save(ByteWriter& writer) const {
   for (const Bound& bound : bounds_) {
-    for (const double number : {bound.reach, bound.slope, bound.rounding, bound.steps, bound.noise}) writer.f64(number);
+    for (const double number : {bound.reach, bound.slope, bound.rounding, bound.steps, bound.noise, bound.open})
+      writer.f64(number);
   }
 }
 
@@ -233,7 +273,7 @@ Result<PlausibleReplies> PlausibleReplies::read(ByteReader& reader, std::size_t 
   out.bounds_.reserve(shapes);
   for (std::size_t i = 0; i < shapes; ++i) {
     Bound bound;
-    for (double* number : {&bound.reach, &bound.slope, &bound.rounding, &bound.steps, &bound.noise}) {
+    for (double* number : {&bound.reach, &bound.slope, &bound.rounding, &bound.steps, &bound.noise, &bound.open}) {
       UNDERTONE_TRY(const double found, reader.f64());
       if (!(std::isfinite(found) && found >= 0.0))
         return Error{ErrorCode::Malformed, "what replies are plausible cannot be read"};

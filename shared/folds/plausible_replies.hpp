@@ -24,12 +24,16 @@ class AskedShapes {
   [[nodiscard]] std::optional<std::size_t> of_round(RoundIndex round) const;
   /// p of the norm l_p in which a difference's points are apart. @see releases::Ask
   [[nodiscard]] double distance_exponent(std::size_t shape) const { return distance_exponents_.at(shape); }
+  /// Whether the round's replies have a second half, of public records.
+  [[nodiscard]] bool beside_public(RoundIndex round) const;
 
  private:
   struct Part {
     std::uint64_t rounds = 0;
     std::size_t shape = 0;
+    bool beside_public = false;
   };
+  [[nodiscard]] const Part* part_of(RoundIndex round) const;
   std::vector<std::size_t> of_entries_;
   std::vector<double> distance_exponents_;  // of each shape
   std::vector<Part> parts_;
@@ -54,11 +58,17 @@ class PlausibleReplies {
     std::optional<std::size_t> shape;  // nothing: no plan has the round
     double distance = 0.0;             // of its two points, if it has two
     Eigen::VectorXd start;             // [d] of a local run; else empty
+    bool beside_public = false;        // the halves of an answer are judged each for itself
   };
   /// Whether a reply may be honest. False for a round that no plan has.
   /// @param values [dimension of the release], in steps of the wire lattice
   [[nodiscard]] bool admits(const Asked& asked, const std::vector<std::int64_t>& values) const;
-  /// The norm that counts, in real units. @pre of a local run: as many values as its start has
+  /// Of the half of public records: the norm of what is said of them, and the largest that is admitted. An honest mean
+  /// of clipped vectors is no longer than the clip, and of no records it is 0.
+  [[nodiscard]] double public_length(const Asked& asked, const std::vector<std::int64_t>& values) const;
+  [[nodiscard]] double public_reach(const Asked& asked) const;
+  /// The norm that counts, in real units: beside public records of the first half. @pre of a local run: as many values
+  /// as its start has
   [[nodiscard]] double length(const Asked& asked, const std::vector<std::int64_t>& values) const;
   /// The largest norm that is admitted, in real units: of a local run, of its distance from the start. 0: none
   [[nodiscard]] double reach(const Asked& asked) const;
@@ -78,7 +88,10 @@ class PlausibleReplies {
     double rounding = 0.0;  // of the wire's steps
     double steps = 0.0;     // of a local run, whose iterate is rounded at each
     double noise = 0.0;     // standard deviation of a coordinate's
+    double open = 0.0;      // of the half of public records: the clip, or 0 where the silo has none
   };
+  /// Of the clip that the distance of the query's points leaves. @pre the round is planned
+  [[nodiscard]] double share_of(const Asked& asked) const;
   explicit PlausibleReplies(const queries::WireLattice& wire) : wire_(wire) {}
   [[nodiscard]] static Bound bound_of(const planning::Release& release, const queries::WireLattice& wire);
   queries::WireLattice wire_;

@@ -32,6 +32,7 @@ algorithms::GradientShape gradients_of(const JobTerms& job) {
   shape.with_replacement = job.with_replacement;
   shape.parts = job.parts;
   shape.noise_norm = job.noise_norm;
+  shape.beside_public = job.public_terms && job.public_terms->at_silos;
   return shape;
 }
 
@@ -160,10 +161,10 @@ Result<ReadJob> read_job(const nlohmann::json& document, config::Problems& probl
   }
   std::optional<PublicTerms> public_terms;
   if (root.has("public"))
-    public_terms = parse_public(root.object(
-        "public",
-        "records that the operator brings and that need no protection: they stay with the coordinator, and better its "
-        "steps (default: none)"));
+    public_terms = parse_public(root.object("public",
+                                            "records that need no protection and better each step: a file that stays "
+                                            "with the coordinator, records that silos' "
+                                            "owners declared public, or both (default: none)"));
   Privacy privacy = parse_privacy(root.object("privacy"), false);
   const bool shuffled = privacy.shuffled;
   const NoiseChoice& noise_choice = privacy.noise_choice;
@@ -211,11 +212,6 @@ Result<ReadJob> read_job(const nlohmann::json& document, config::Problems& probl
                   {*privacy.person, *bound, shuffled, algorithm.theorem.has_value(), projection.has_value()}, problems);
   if (algorithm.method && problems.none()) check_parts(algorithm, model, shuffled, cohort, problems);
   if (algorithm.method && !projection) check_smoothness((*algorithm.method)->traits(), model, schema, problems);
-  if (public_terms && algorithm.method && problems.none())
-    check_public(
-        *public_terms,
-        {*algorithm.method, choice.model, algorithm.theorem.has_value(), of_persons, initial.has_value(), shuffled},
-        problems);
   if (model.moments() != nullptr && problems.none()) check_moments(*algorithm.method, problem, problems);
 
   const Participation participation = parse_participation(root, cohort, problems);
@@ -231,6 +227,18 @@ Result<ReadJob> read_job(const nlohmann::json& document, config::Problems& probl
   folds::Aggregation& aggregation = asked.aggregation;
   if (is_scaled(asked, algorithm, model, problems)) aggregation.scaled_to = whole_cohort(cohort);
   check_robust(aggregation, algorithm, model, shuffled, cohort.size(), problems);
+  if (algorithm.method && (*algorithm.method)->traits().public_records_alone && !public_terms)
+    problems.add("/algorithm/kind",
+                 fmt::format("{} is the model of a job's public records: expected a \"public\" with a file",
+                             (*algorithm.method)->name()));
+  if (public_terms && algorithm.method && problems.none()) {
+    std::int64_t at_silos = 0;
+    for (const CohortMember& member : cohort) at_silos += member.facts.public_records;
+    check_public(*public_terms,
+                 {*algorithm.method, choice.model, algorithm.theorem.has_value(), of_persons, initial.has_value(),
+                  shuffled, aggregation.robust(), static_cast<std::int64_t>(data::encoded_width(schema)), at_silos},
+                 problems);
+  }
   const Evaluation evaluation = parse_evaluation(root, model, privacy.unit, algorithm.rounds, problems);
   std::optional<SimulationData> simulation = parse_simulation(root, silo_facts(cohort), privacy.unit);
   root.finish();
@@ -333,9 +341,12 @@ std::unique_ptr<algorithms::FederatedAlgorithm> make_algorithm_with(const Job& j
     const auto absent = []() -> Result<std::shared_ptr<const models::PublicLoss>> {
       return Error{ErrorCode::InvalidArgument, "the job counts on public records, which are not here"};
     };
-    made = std::make_unique<algorithms::WithPublicRecords>(
-        std::move(made), algorithms::WithPublicRecords::Setup{job.public_terms->use, known.weight, job.clip().value(),
-                                                              load && job.public_side ? load : absent});
+    algorithms::WithPublicRecords::Setup setup{job.public_terms->use, known.weight, job.clip().value(), {}};
+    for (const planning::ScheduledRounds& part : schedule_of(job))
+      if (part.ask.kind() == releases::QuestionKind::GradientDifference) setup.difference = part.ask;
+    if (job.public_terms->file) setup.load = load && job.public_side ? load : absent;
+    if (!job.public_terms->file) setup.weight = std::get<algorithms::MixedGradients>(setup.use).weight.value();
+    made = std::make_unique<algorithms::WithPublicRecords>(std::move(made), std::move(setup));
   }
   return std::make_unique<algorithms::WithEvaluation>(std::move(made), *job.model, job.evaluation_every);
 }

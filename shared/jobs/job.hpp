@@ -87,8 +87,10 @@ struct PublicSide {
   /// What the mean gradient of each side is off by, over a whole run: the mean square of its distance from what more
   /// records would say. Nothing where nobody knows how much gradients vary.
   struct Errors {
-    double open = 0.0;   // of the public records alone
-    double silos = 0.0;  // of the silos' records and their noise
+    double open = 0.0;      // of the public records alone
+    double silos = 0.0;     // of the silos' records and their noise
+    double sampling = 0.0;  // of it, without the noise
+    double variance = 0.0;  // V^2, of one record's gradient
     [[nodiscard]] double mixed() const { return open * silos / (open + silos); }  // at the best weight
   };
   std::optional<Errors> errors = {};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <utility>
 
 #include "shared/base/byte_stream.hpp"
@@ -14,7 +15,8 @@ constexpr std::size_t kFileBytesMax = std::size_t{256} << 20U;
 constexpr double kLeastRidge = 1e-6;
 constexpr double kLeastPerWeight = 2.0;  // public records, where what they vary by is to be trusted: spec 0.2
 
-/// sum_i p_i^2 / n_i: what one over all silos' records is, of weights p_i in place of the records' own.
+/// sum_i p_i^2 / n_i, p_i a silo's share of the weights: what the weighted mean over all silos' records varies by,
+/// where one record varies by 1.
 double protected_share(const Job& job) {
   double weights = 0.0;
   for (const CohortMember& member : job.cohort) weights += static_cast<double>(member.weight);
@@ -55,17 +57,43 @@ double warm_ridge(const Job& job, double records) {
   return job.algorithm->problem().regulariser.l2() * all / records;
 }
 
+/// In a pass of its own: nothing is made of a file that is another.
+Result<Digest> digest_of(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  Sha256 digest;
+  std::string block(std::size_t{1} << 20U, '\0');
+  for (std::size_t read = 0; stream && read <= kFileBytesMax; read += block.size()) {
+    stream.read(block.data(), static_cast<std::streamsize>(block.size()));
+    digest.update({block.data(), static_cast<std::size_t>(stream.gcount())});
+  }
+  if (!stream.eof())
+    return Error{ErrorCode::StorageFailed,
+                 fmt::format("public records \"{}\": cannot be read", file.filename().string())};
+  return digest.finish();
+}
+
+/// Where a service keeps its files is no operator's business.
+std::string without(const std::string& folder, std::string text) {
+  if (folder.empty()) return text;
+  const std::string prefix = folder + "/";
+  for (std::size_t at = text.find(prefix); at != std::string::npos; at = text.find(prefix))
+    text.erase(at, prefix.size());
+  return text;
+}
+
 /// What a job of mixed gradients weighs the silos' with, and why.
 void weigh(const Job& job, const algorithms::MixedGradients& how, const models::PublicLoss& loss, double ridge,
            const GradientNoise& noise, PublicSide& out) {
-  const auto records = static_cast<double>(loss.records());
+  double records = static_cast<double>(loss.records());  // public ones, wherever they are
+  if (job.public_terms->at_silos)
+    for (const CohortMember& member : job.cohort) records += static_cast<double>(member.facts.public_records);
   const double clip = job.clip().value();
   out.weight = how.weight.value_or(1.0);
   out.why = "as the job says";
   const auto unknown = [&](const std::string& why) {
     if (!how.weight) out.why = "the silos' gradients alone: " + why;
   };
-  if (records < kLeastPerWeight * static_cast<double>(loss.dimension()))
+  if (static_cast<double>(loss.records()) < kLeastPerWeight * static_cast<double>(loss.dimension()))
     return unknown(
         fmt::format("{} public records are fewer than two for each of {} weights, and what they vary by is "
                     "then not known",
@@ -73,27 +101,31 @@ void weigh(const Job& job, const algorithms::MixedGradients& how, const models::
   // A half may be singular without a ridge, where the whole is not.
   const Result<double> found = loss.cross_fitted_variance(how.gradients, clip, ridge > 0.0 ? ridge : kLeastRidge);
   if (!found) return unknown(found.error().message);
-  // A clipped gradient's variance is at most the clip norm's square, whatever the raw ones' is.
-  const double variance = how.gradients == models::PublicGradients::Raw ? *found : std::min(*found, clip * clip);
-  const double averaged = noise_of_mean(job, noise) / gradient_rounds(job);
-  out.errors = {variance / records, averaged + variance * protected_share(job)};
+  // A clipped gradient's variance is at most the clip norm's square, whatever the raw ones' is: the silos' are clipped.
+  const double clipped = std::min(*found, clip * clip);
+  const double variance = how.gradients == models::PublicGradients::Raw ? *found : clipped;
+  if (!(variance > 0.0 && std::isfinite(variance))) return unknown("their gradients do not vary");
+  const double sampling = clipped * protected_share(job);
+  out.errors = {variance / records, noise_of_mean(job, noise) / gradient_rounds(job) + sampling, sampling, variance};
   if (how.weight) return;
-  out.weight = algorithms::best_weight(variance, records, protected_share(job), averaged);
+  out.weight = algorithms::best_weight(out.errors->open, out.errors->silos);
   out.why = "what varies least";
 }
 
 }  // namespace
 
+bool brings_file(const JobTerms& job) { return job.public_terms && job.public_terms->file; }
+
 Result<std::shared_ptr<const models::PublicLoss>> load_public_records(
     const Job& job, const std::optional<std::filesystem::path>& folder) {
-  UNDERTONE_CHECK(job.public_terms && job.model && job.model->linear() != nullptr);
-  const PublicTerms& terms = *job.public_terms;
+  UNDERTONE_CHECK(job.public_terms && job.public_terms->file && job.model && job.model->linear() != nullptr);
+  const PublicFile& terms = *job.public_terms->file;
   const auto refuse = [&](const std::string& why) {
-    return Error{ErrorCode::InvalidArgument, fmt::format("public records \"{}\": {}", terms.file, why)};
+    return Error{ErrorCode::InvalidArgument, fmt::format("public records \"{}\": {}", terms.name, why)};
   };
   if (!folder)
-    return refuse("this coordinator has no folder of public records: its configuration names one as public_folder");
-  const std::filesystem::path file = *folder / terms.file;
+    return refuse("no folder of public records is given: a coordinator's configuration names one as public_folder");
+  const std::filesystem::path file = *folder / terms.name;
   std::error_code error;
   const std::uintmax_t bytes =
       std::filesystem::is_regular_file(file, error) ? std::filesystem::file_size(file, error) : 0;
@@ -101,15 +133,20 @@ Result<std::shared_ptr<const models::PublicLoss>> load_public_records(
   if (bytes > kFileBytesMax)
     return Error{ErrorCode::LimitExceeded,
                  refuse(fmt::format("{} bytes, expected at most {}", bytes, kFileBytesMax)).message};
-  Sha256 digest;
+  const auto is_another = [&] {
+    return refuse(fmt::format("expected the file that the job was written for, of SHA-256 {}: this one is another",
+                              to_hex(terms.sha256)));
+  };
+  UNDERTONE_TRY(const Digest found, digest_of(file));
+  if (found != terms.sha256) return is_another();
+  Sha256 parsed;  // of the very bytes that become records: somebody may write meanwhile
   data::CsvOptions options;
+  options.bytes = [&](std::string_view part) { parsed.update(part); };
   options.dialect = terms.dialect;
-  options.bytes = [&](std::string_view part) { digest.update(part); };
+  options.records_max = terms.records;
   Result<data::CsvRecords> read = data::read_csv(file, job.schema, options);
-  if (!read) return refuse(read.error().message);
-  if (const Digest found = digest.finish(); found != terms.sha256)
-    return refuse(fmt::format("the job was written for a file of SHA-256 {}, this one has {}", to_hex(terms.sha256),
-                              to_hex(found)));
+  if (!read) return refuse(without(folder->string(), read.error().message));
+  if (parsed.finish() != terms.sha256) return is_another();
   data::Dataset dataset;
   dataset.public_records = std::move(read->records);
   if (dataset.public_records.targets.size() != terms.records)
@@ -122,25 +159,32 @@ Result<std::shared_ptr<const models::PublicLoss>> load_public_records(
 }
 
 double noise_of_gradient(const std::vector<planning::Plan::Segment>& plan) {
+  double rounds = 0.0;
+  double sum = 0.0;
   for (const planning::Plan::Segment& segment : plan) {
     const planning::Release& release = segment.release;
     if (release.ask.kind() != releases::QuestionKind::Gradient) continue;
     const double stddev = release.noise_stddev_of_mean();
-    return stddev * stddev * static_cast<double>(release.ask.dimension);
+    rounds += static_cast<double>(segment.rounds);
+    sum += static_cast<double>(segment.rounds) * stddev * stddev * static_cast<double>(release.ask.dimension);
   }
-  return 0.0;
+  return rounds > 0.0 ? sum / rounds : 0.0;
 }
 
 Result<PublicSide> public_side_of(const Job& job, const models::PublicLoss& loss, const GradientNoise& noise) {
-  UNDERTONE_CHECK(job.public_terms.has_value());
+  UNDERTONE_CHECK(job.public_terms && job.public_terms->file);
   const PublicTerms& terms = *job.public_terms;
   const auto refuse = [&](const std::string& why) {
-    return Error{ErrorCode::InvalidArgument, fmt::format("public records \"{}\": {}", terms.file, why)};
+    return Error{ErrorCode::InvalidArgument, fmt::format("public records \"{}\": {}", terms.file->name, why)};
   };
   PublicSide out;
   const double ridge = warm_ridge(job, static_cast<double>(loss.records()));
   if (terms.warm_start) {
-    Result<models::Minimiser> minimiser = loss.minimiser(ridge);
+    Result<models::Minimiser> minimiser =
+        terms.solver == PublicTerms::Solver::Minimiser
+            ? loss.minimiser(ridge)
+            : models::Minimiser{loss.one_pass(std::get<geometry::L2Ball>(job.algorithm->problem().domain.set()),
+                                              job.clip().value(), ridge)};
     if (!minimiser)
       return refuse("where the run would start: " + minimiser.error().message + ", a warm_ridge, or no warm_start");
     algorithms::Problem problem = job.algorithm->problem();
@@ -181,9 +225,9 @@ std::string save(const std::optional<PublicSide>& side) {
 }
 
 Result<std::optional<PublicSide>> read_public_side(std::string_view bytes, const Job& job) {
-  if (bytes.empty() && !job.public_terms) return std::optional<PublicSide>();
+  if (bytes.empty() && !brings_file(job)) return std::optional<PublicSide>();
   const Error damaged{ErrorCode::Malformed, "what is kept of the public records is not of this job"};
-  if (bytes.empty() || !job.public_terms) return damaged;
+  if (bytes.empty() || !brings_file(job)) return damaged;
   ByteReader reader(bytes);
   PublicSide out;
   UNDERTONE_TRY(out.weight, reader.f64());
@@ -202,7 +246,7 @@ Result<std::optional<PublicSide>> read_public_side(std::string_view bytes, const
 
 AlgorithmMaker algorithms_with(std::optional<std::filesystem::path> folder) {
   return [folder = std::move(folder)](const Job& job) {
-    if (!job.public_terms) return make_algorithm(job);
+    if (!brings_file(job)) return make_algorithm(job);
     return make_algorithm_with(job, [job, folder] { return load_public_records(job, folder); });
   };
 }

@@ -15,18 +15,22 @@
 
 namespace undertone::jobs {
 
-/// Reads the public records of a job. @param folder that holds the file
+/// Whether the job counts on a file of public records at the coordinator.
+[[nodiscard]] bool brings_file(const JobTerms& job);
+
+/// Reads the public records of a job. @pre it brings a file @param folder that holds the file
 /// @return an error where there is no folder or file, its bytes have another digest, it holds another number of
 /// records, or the job's schema does not read it
 [[nodiscard]] Result<std::shared_ptr<const models::PublicLoss>> load_public_records(
     const Job& job, const std::optional<std::filesystem::path>& folder);
 
-/// What a plan adds to one round's mean gradient of its silo: the variance of all coordinates together.
+/// What a plan adds to one round's mean gradient of its silo, in the mean over its rounds: the variance of all
+/// coordinates together.
 /// @return 0 where it asks for no gradients
 [[nodiscard]] double noise_of_gradient(const std::vector<planning::Plan::Segment>& plan);
 using GradientNoise = std::map<PlannedFacts, double>;  // of each kind of silo
 
-/// What a job's public records tell before its first round. A function of the job, the records and the plans.
+/// What a job's file of public records tells before its first round. A function of the job, the records and the plans.
 /// @param noise of every kind of silo of the cohort
 /// @return an error where the records settle no starting point that the job asks for
 [[nodiscard]] Result<PublicSide> public_side_of(const Job& job, const models::PublicLoss& loss,

@@ -17,19 +17,27 @@ bool is_plain_name(const std::string& name) {
          name.find_first_of("/\\") == std::string::npos && name.find('\0') == std::string::npos;
 }
 
-algorithms::MixedGradients parse_mixed(config::Section& section) {
+algorithms::MixedGradients parse_mixed(config::Section& section, bool at_silos, bool has_file) {
   using models::PublicGradients;
   algorithms::MixedGradients out;
-  if (section.has("gradients"))
+  if (at_silos) out.gradients = PublicGradients::Clipped;
+  if (section.has("gradients")) {
     out.gradients = section.choice<PublicGradients>(
         "gradients",
         {{"raw", PublicGradients::Raw}, {"clipped", PublicGradients::Clipped}, {"rescaled", PublicGradients::Rescaled}},
-        "of use gradients: public records' gradients as they are (raw, the default), each clipped to "
-        "privacy.clip_norm, or each made as long as that");
+        "of use gradients: public records' gradients as they are (raw, the default of a file), each clipped to "
+        "privacy.clip_norm (what silos do with theirs), or each made as long as that");
+    if (at_silos && out.gradients != PublicGradients::Clipped && !section.recording())
+      section.problem("gradients", "expected \"clipped\": what silos do with their public records");
+  }
   if (section.has("weight"))
-    out.weight = section.number("weight", 0.0, 1.0,
-                                "of use gradients: the share of the silos' gradients in each step (default: the share "
-                                "with which a step varies least, by the plan's noise and the public records)");
+    out.weight =
+        section.number("weight", 0.0, 1.0,
+                       "of use gradients: the share of the protected records' gradients in each step (default: "
+                       "the share with which a step varies least, by the plan's noise and the public records; "
+                       "without a file it has to be said)");
+  if (!section.recording() && !has_file && !out.weight)
+    section.problem("weight", "missing: without a file of public records nobody knows what they vary by");
   return out;
 }
 
@@ -51,43 +59,67 @@ algorithms::PublicMirror parse_mirror(config::Section& section) {
   return out;
 }
 
-}  // namespace
-
-PublicTerms parse_public(config::Section section) {
-  enum class Use { Gradients, Mirror };
-  PublicTerms out;
-  out.file = section.text("file",
-                          "a CSV file's name, without folders. A coordinator looks for it in the public_folder of "
-                          "its configuration, simulate and plan beside the job");
-  if (!section.recording() && !is_plain_name(out.file))
+PublicFile parse_file(config::Section& section) {
+  PublicFile out;
+  out.name = section.text("file",
+                          "a CSV file's name, without folders. A coordinator looks for it in the public_folder of its "
+                          "configuration, simulate and plan beside the job (default: none)");
+  if (!section.recording() && !is_plain_name(out.name))
     section.problem("file", "expected a file's name, without folders");
-  const std::string digest = section.text("sha256", "of the file's bytes, in hexadecimal: sha256sum prints it");
+  const std::string digest = section.text("sha256", "of file: of its bytes, in hexadecimal, as sha256sum prints it");
   if (const Result<Digest> read = digest_from_hex(digest)) {
     out.sha256 = *read;
   } else if (!section.recording()) {
     section.problem("sha256", "expected 64 hexadecimal digits");
   }
-  out.records = section.integer("records", 1, models::PublicLoss::kNumbersMax, "how many it holds");
+  out.records = section.integer("records", 1, models::PublicLoss::kNumbersMax, "of file: how many it holds");
   if (section.has("format"))
-    out.dialect = parse_dialect(section.object("format", "how the file is written (default: as RFC 4180 has it)"));
+    out.dialect = parse_dialect(section.object("format", "of file: how it is written (default: as RFC 4180 has it)"));
+  return out;
+}
+
+}  // namespace
+
+PublicTerms parse_public(config::Section section) {
+  enum class Use { Gradients, Mirror };
+  PublicTerms out;
+  if (section.has("file")) out.file = parse_file(section);
+  if (section.has("silos"))
+    out.at_silos = section.boolean("silos",
+                                   "silos answer for the records that their owners declared public besides, exactly "
+                                   "(default false)");
+  if (!section.recording() && !out.file && !out.at_silos)
+    section.problem("file", "missing, expected a file of public records, or \"silos\": true");
   Use use = Use::Gradients;
-  if (section.has("use"))
-    use = section.choice<Use>("use", {{"gradients", Use::Gradients}, {"mirror_map", Use::Mirror}},
-                              "gradients (the default): each step goes along a mean of the silos' gradients and the "
-                              "public ones; mirror_map: along the silos' alone, in the geometry of the public records' "
-                              "least squares");
-  if (use == Use::Gradients || section.recording()) out.use = parse_mixed(section);
+  if (out.file && section.has("use"))
+    use =
+        section.choice<Use>("use", {{"gradients", Use::Gradients}, {"mirror_map", Use::Mirror}},
+                            "of file: gradients (the default): each step goes along a mean of the silos' gradients and "
+                            "the public ones; mirror_map: along the silos' alone, in the geometry of the public "
+                            "records' least squares");
+  if (use == Use::Gradients || section.recording()) out.use = parse_mixed(section, out.at_silos, out.file.has_value());
   if (use == Use::Mirror || section.recording()) {
     algorithms::PublicMirror mirror = parse_mirror(section);
     if (use == Use::Mirror) out.use = mirror;
   }
-  if (section.has("warm_start"))
-    out.warm_start = section.boolean("warm_start",
-                                     "the run starts at the minimiser of the public records' mean loss (default true)");
-  if (section.has("warm_ridge"))
+  if (use == Use::Mirror && out.at_silos && !section.recording())
+    section.problem("silos", "expected false: a mirror map is made of the coordinator's own records");
+  out.warm_start = out.file.has_value();
+  if (out.file && section.has("warm_start"))
+    out.warm_start = section.boolean(
+        "warm_start", "of file: the run starts at the minimiser of the public records' mean loss (default true)");
+  if (out.file && section.has("solver"))
+    out.solver = section.choice<PublicTerms::Solver>(
+        "solver", {{"minimiser", PublicTerms::Solver::Minimiser}, {"one_pass", PublicTerms::Solver::OnePass}},
+        "of file: which model of it the run starts at: the minimiser of its mean loss (the default), or what one pass "
+        "of stochastic gradient descent ends with, whose excess risk a theorem bounds: on an l2_ball, gradients "
+        "clipped "
+        "to privacy.clip_norm");
+  if (out.file && section.has("warm_ridge"))
     out.warm_ridge = section.number("warm_ridge", 0.0, kRidgeMax,
-                                    "of that loss: its l2 strength (default: the regulariser's, times all records over "
-                                    "the public ones, since the public loss counts for that share of the objective)");
+                                    "of file: the l2 strength of that loss (default: the regulariser's, times all "
+                                    "records over the public ones, since the public loss counts for that share of the "
+                                    "objective)");
   section.finish();
   return out;
 }
@@ -98,12 +130,16 @@ void check_public(const PublicTerms& terms, const AroundPublic& job, config::Pro
   };
   const models::LinearModel* linear = job.model.linear();
   if (linear == nullptr) {
-    refuse("", fmt::format("public records at the coordinator are for models of one linear score: expected none with "
+    refuse("", fmt::format("public records are for models of one linear score: expected none with "
                            "the model \"{}\"",
                            job.model.name()));
     return;
   }
   if (!linear->linear_loss().is_smooth()) refuse("", "expected none: the loss has a kink, and is not smoothed");
+  // Before anything is read: what a file's records take, encoded, and their labels.
+  if (terms.file && terms.file->records > models::PublicLoss::kNumbersMax / (job.width + 1))
+    refuse("/records", fmt::format("expected at most {} records of {} encoded numbers, got {}",
+                                   models::PublicLoss::kNumbersMax / (job.width + 1), job.width, terms.file->records));
   const bool mirror = std::holds_alternative<algorithms::PublicMirror>(terms.use);
   if (mirror && linear->loss() != models::Loss::LeastSquares)
     refuse("/use",
@@ -117,6 +153,17 @@ void check_public(const PublicTerms& terms, const AroundPublic& job, config::Pro
   if (job.initial && terms.warm_start)
     refuse("/warm_start", "expected false: the job says where it starts, in \"initial\"");
   const auto* mixed = std::get_if<algorithms::MixedGradients>(&terms.use);
+  if (terms.at_silos && job.shuffled)
+    refuse("/silos", "expected false: what is mixed is one sum, and nobody's public records stand beside it");
+  if (terms.at_silos && job.robust) refuse("/silos", "expected false beside an aggregation that is no mean");
+  if (terms.at_silos && job.silo_records == 0)
+    refuse("/silos", "expected false: no silo of the cohort has public_records");
+  if (terms.solver == PublicTerms::Solver::OnePass &&
+      !std::holds_alternative<geometry::L2Ball>(job.method->problem().domain.set()))
+    refuse("/solver", "expected \"minimiser\", or the domain \"l2_ball\": one pass has steps of its diameter");
+  if (job.method->traits().public_records_alone && !terms.warm_start)
+    refuse("/warm_start",
+           fmt::format("expected true, with a file: {} is the model of its records", job.method->name()));
   if (job.shuffled && mixed != nullptr && !mixed->weight)
     refuse("/weight", "expected a number: what is best is found by the noise of silos that no shuffler mixes");
   const algorithms::MethodTraits traits = job.method->traits();
@@ -134,11 +181,6 @@ void check_public(const PublicTerms& terms, const AroundPublic& job, config::Pro
   });
   if (!gradients)
     refuse("", fmt::format("expected none: {} asks for more than gradients and their differences", job.method->name()));
-}
-
-std::string to_string(const PublicTerms& terms) {
-  return fmt::format("{} public records at the coordinator (\"{}\", SHA-256 {})", terms.records, terms.file,
-                     to_hex(terms.sha256));
 }
 
 }  // namespace undertone::jobs

@@ -13,15 +13,23 @@
 
 namespace undertone::jobs {
 
-/// Records that the operator brings, which need no protection and stay where the coordinator is. Public: every silo
-/// reads in the job that there are some, and none ever sees one.
-struct PublicTerms {
-  std::string file;          // its name, without folders: @see load_public_records
+/// A file of records that the operator brings, which stays where the coordinator is: no silo ever sees one of them.
+struct PublicFile {
+  std::string name;          // without folders: @see load_public_records
   Digest sha256{};           // of its bytes
   std::int64_t records = 0;  // > 0
   data::CsvDialect dialect = {};
+};
+/// Records that need no protection and better what silos' protected ones say: the operator's, those that silos' owners
+/// declared public, or both.
+struct PublicTerms {
+  std::optional<PublicFile> file;
+  bool at_silos = false;  // they answer for their public records besides. @see releases::Ask::beside_public
   algorithms::PublicUse use;
-  bool warm_start = true;                 // the run starts at the minimiser of the records' mean loss
+  /// What the model of the file is: where a run starts, and what throw_away ends with.
+  enum class Solver : std::uint8_t { Minimiser, OnePass };
+  Solver solver = Solver::Minimiser;
+  bool warm_start = true;                 // the run starts at the model of the file
   std::optional<double> warm_ridge = {};  // of that loss; without it the regulariser's strength times n / n_pub
 };
 
@@ -36,11 +44,11 @@ struct AroundPublic {
   bool persons = false;
   bool initial = false;
   bool shuffled = false;
+  bool robust = false;
+  std::int64_t width = 0;         // numbers of an encoded record
+  std::int64_t silo_records = 0;  // public ones of all silos together
 };
 /// Whether public records can serve the job: an algorithm that asks for gradients alone, of a smooth linear loss.
 void check_public(const PublicTerms& terms, const AroundPublic& job, config::Problems& problems);
-
-/// For people: "60 public records at the coordinator ("open.csv", SHA-256 ...)".
-[[nodiscard]] std::string to_string(const PublicTerms& terms);
 
 }  // namespace undertone::jobs

@@ -18,6 +18,7 @@ bool RoundSpec::admits(const queries::Answer& answer, const CohortMember& member
   if (static_cast<Eigen::Index>(values.size()) != dimension) return false;
   if (std::holds_alternative<queries::Reports>(answer)) return false;
   if (std::holds_alternative<queries::Selected>(answer) != candidates.has_value()) return false;
+  if (std::holds_alternative<queries::SumsBesidePublic>(answer) != beside_public) return false;
   return !candidates || (values.front() >= 0 && values.front() < *candidates);
 }
 
@@ -31,6 +32,7 @@ RoundSpec round_spec(const releases::Ask& ask, const queries::WireLattice& wire,
   spec.evaluation = ask.kind() == releases::QuestionKind::Metrics;
   spec.of_public = ask.records.block == releases::Block::Public;
   spec.dimension = ask.answer_size();
+  spec.beside_public = ask.beside_public;
   spec.lattice = wire;
   if (ask.selects()) {
     spec.statistic = ask.kind() == releases::QuestionKind::Statistic;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -14,6 +15,7 @@ namespace undertone::jobs {
 struct RoundSpec {
   bool evaluation = false;
   bool of_public = false;                     // of records that silos' owners declared public: all answer exactly
+  bool beside_public = false;                 // a reply has a second block, of its public records
   bool statistic = false;                     // of the records themselves: what each silo says is kept
   Eigen::Index dimension = 0;                 // numbers of a reply, or that its reports are on
   std::optional<Eigen::Index> candidates;     // of a selection: a reply is the number of one of so many
@@ -24,6 +26,7 @@ struct RoundSpec {
   [[nodiscard]] folds::RoundFold fold() const {
     if (candidates) return folds::RoundFold(folds::TallyFold(*candidates));
     if (reports) return folds::RoundFold(folds::ReportsFold(*reports));
+    if (beside_public) return folds::RoundFold(folds::BesideFold(aggregation, dimension / 2, lattice));
     return {aggregation, dimension, lattice};
   }
   /// Whether a silo's reply is of the kind that this round's are, and as long: that of a selection names a candidate,
@@ -39,6 +42,10 @@ struct RoundSpec {
   /// How many records a silo's answer is counted to be of: of its public ones, or of its training records.
   [[nodiscard]] std::int64_t records(const CohortMember& member) const {
     return of_public ? member.facts.public_records : member.facts.records;
+  }
+  /// Of how many records the second block of a silo's reply is.
+  [[nodiscard]] std::uint64_t public_weight(const CohortMember& member) const {
+    return beside_public ? static_cast<std::uint64_t>(std::max<std::int64_t>(member.facts.public_records, 0)) : 0;
   }
   /// Whether the silo answers exactly, because its owner declared what is read public.
   [[nodiscard]] bool exact(const CohortMember& member) const {

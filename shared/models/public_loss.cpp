@@ -3,7 +3,6 @@
 #include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -13,7 +12,7 @@ namespace undertone::models {
 namespace {
 
 constexpr int kStepsMax = 2000;                              // of the accelerated descent
-constexpr std::uint64_t kWorkMax = std::uint64_t{1} << 33U;  // products of all of its passes
+constexpr std::uint64_t kWorkMax = std::uint64_t{1} << 32U;  // products of all of its passes
 constexpr double kSettled = 1e-10;                           // a step so short against the point is the last
 constexpr double kConditionMax = 1e12;                       // of a least-squares problem
 
@@ -110,6 +109,30 @@ Eigen::VectorXd PublicLoss::mean_difference(const Eigen::Ref<const Eigen::Vector
   return mean_of(all);
 }
 
+Eigen::VectorXd PublicLoss::one_pass(const geometry::L2Ball& ball, double lipschitz, double ridge) const {
+  WorkMeter::charge(static_cast<std::uint64_t>(4 * records() * dimension()));
+  const Eigen::Index features = model_.features();
+  const auto count = static_cast<double>(records());
+  Eigen::VectorXd point = Eigen::VectorXd::Zero(dimension());
+  Eigen::VectorXd mean = point;
+  Eigen::VectorXd gradient(dimension());
+  double weights = 0.0;
+  for (Eigen::Index j = 0; j < records(); ++j) {
+    const auto t = static_cast<double>(j + 1);
+    const double weight = ridge > 0.0 ? t : 1.0;
+    weights += weight;
+    mean += weight / weights * (point - mean);
+    model_.gradient(point, records_, j, gradient);
+    if (!gradient.allFinite()) gradient.setZero();
+    gradient.head(features) += ridge * point.head(features);
+    if (const double length = gradient.norm(); length > lipschitz) gradient *= lipschitz / length;
+    const double step = ridge > 0.0 ? 2.0 / (ridge * (t + 1.0)) : 2.0 * ball.radius() / (lipschitz * std::sqrt(count));
+    point -= step * gradient;
+    ball.project(point);
+  }
+  return mean;
+}
+
 double PublicLoss::gradient_variance(const Eigen::Ref<const Eigen::VectorXd>& weights, PublicGradients gradients,
                                      double length) const {
   Eigen::VectorXd all = factors(weights);
@@ -120,22 +143,26 @@ double PublicLoss::gradient_variance(const Eigen::Ref<const Eigen::VectorXd>& we
   return std::max(squares - count * mean_of(all).squaredNorm(), 0.0) / (count - 1.0);
 }
 
-PublicLoss PublicLoss::part(Eigen::Index from, Eigen::Index count) const {
-  return {model_, Records{records_.features.middleCols(from, count), records_.targets.segment(from, count)}};
+PublicLoss PublicLoss::fold(Eigen::Index fold, Eigen::Index folds, bool others) const {
+  std::vector<Eigen::Index> chosen;
+  for (Eigen::Index j = 0; j < records(); ++j)
+    if ((j % folds == fold) != others) chosen.push_back(j);
+  return {model_, Records{records_.features(Eigen::all, chosen), records_.targets(chosen)}};
 }
 
 Result<double> PublicLoss::cross_fitted_variance(PublicGradients gradients, double length, double ridge) const {
-  const Eigen::Index half = records() / 2;
-  if (half < 2)
+  constexpr Eigen::Index kFolds = 5;
+  if (records() < 4)
     return Error{ErrorCode::InvalidArgument,
                  fmt::format("{} public records are too few to say how much gradients vary: expected four", records())};
-  const PublicLoss first = part(0, half);
-  const PublicLoss second = part(half, records() - half);
-  UNDERTONE_TRY(const Minimiser of_first, first.minimiser(ridge));
-  UNDERTONE_TRY(const Minimiser of_second, second.minimiser(ridge));
-  const double there = second.gradient_variance(of_first.weights, gradients, length);
-  const double here = first.gradient_variance(of_second.weights, gradients, length);
-  return (there + here) / 2.0;
+  const Eigen::Index folds = records() < 2 * kFolds ? 2 : kFolds;
+  double out = 0.0;
+  for (Eigen::Index fold_index = 0; fold_index < folds; ++fold_index) {
+    UNDERTONE_TRY(const Minimiser fitted, fold(fold_index, folds, true).minimiser(ridge));
+    out += fold(fold_index, folds, false).gradient_variance(fitted.weights, gradients, length) /
+           static_cast<double>(folds);
+  }
+  return out;
 }
 
 Eigen::MatrixXd PublicLoss::second_moments() const {
@@ -178,7 +205,8 @@ Result<Minimiser> PublicLoss::least_squares_minimiser(double ridge) const {
 
 Minimiser PublicLoss::descended_minimiser(double ridge) const {
   // Source: Beck and Teboulle 2009, FISTA with backtracking; restarts of O'Donoghue and Candes 2015.
-  const auto pass = static_cast<std::uint64_t>(3 * records() * dimension());
+  const auto pass =
+      static_cast<std::uint64_t>(4 * records() * dimension());  // gradients and values, with some steps twice
   const auto steps = static_cast<int>(std::min<std::uint64_t>(kStepsMax, kWorkMax / pass + 1));
   const auto gradient_at = [&](const Eigen::VectorXd& at) {
     Eigen::VectorXd out = mean_gradient(at, PublicGradients::Raw, 0.0);

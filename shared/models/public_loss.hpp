@@ -3,6 +3,7 @@
 #include <Eigen/Core>
 #include <cstdint>
 
+#include "shared/geometry/l2_ball.hpp"
 #include "shared/models/linear_model.hpp"
 
 namespace undertone::models {
@@ -55,11 +56,18 @@ class PublicLoss {
   /// @param ridge >= 0
   /// @return an error where least squares have no one minimiser, with how many records and numbers there are
   [[nodiscard]] Result<Minimiser> minimiser(double ridge) const;
-  /// V^2, the trace of the covariance of a record's gradient, cross-fitted: the records are cut in two halves, and what
-  /// one half's gradients vary by is measured at the minimiser of the other. At the minimiser of the same records it
-  /// would be too small, as these have been fitted. Source: spec public-data 0.2.
-  /// @param ridge of the minimisers, > 0 where a half is singular
-  /// @return an error where there are fewer than four records, or a half has no minimiser
+  /// One pass of stochastic gradient descent over the records in their order, each gradient clipped to `lipschitz`:
+  /// without a ridge steps of D / (L sqrt n) and the mean of the iterates, with excess risk at most L D / sqrt n; with
+  /// one steps of 2 / (mu (t + 1)) and iterates weighed by t, with at most 2 L^2 / (mu (n + 1)), mu the ridge. Source:
+  /// spec public-data 5.1 (Theorems 23, 87).
+  /// @param ball of radius D/2, around 0 @param lipschitz L > 0, of a record's gradient, the ridge's included
+  [[nodiscard]] Eigen::VectorXd one_pass(const geometry::L2Ball& ball, double lipschitz, double ridge) const;
+  /// V^2, the trace of the covariance of a record's gradient, cross-fitted: what the gradients of every fifth record
+  /// vary by is measured at the minimiser of the other four fifths, and so on (of halves where there are fewer than
+  /// ten). At the minimiser of the same records it would be too small, as these have been fitted; files may be sorted,
+  /// so that folds take turns. Source: spec public-data 0.2.
+  /// @param ridge of the minimisers, > 0 where a part is singular
+  /// @return an error where there are fewer than four records, or a part has no minimiser
   [[nodiscard]] Result<double> cross_fitted_variance(PublicGradients gradients, double length, double ridge) const;
 
   /// H, the mean over the records of x x^T, x with a 1 for an intercept: [d, d]. Of least squares it is the second
@@ -78,7 +86,8 @@ class PublicLoss {
   /// Trace of the covariance at a point. At least two records.
   [[nodiscard]] double gradient_variance(const Eigen::Ref<const Eigen::VectorXd>& weights, PublicGradients gradients,
                                          double length) const;
-  [[nodiscard]] PublicLoss part(Eigen::Index from, Eigen::Index count) const;
+  /// The records of one fold of so many, or all others.
+  [[nodiscard]] PublicLoss fold(Eigen::Index fold, Eigen::Index folds, bool others) const;
   [[nodiscard]] Result<Minimiser> least_squares_minimiser(double ridge) const;
   [[nodiscard]] Minimiser descended_minimiser(double ridge) const;
   LinearModel model_;

@@ -71,12 +71,14 @@ double products_of_answer(const Release& release, std::size_t width) {
       std::holds_alternative<releases::SelectionForm>(release.ask.form) ? release.ask.candidate_count() : 1;
   const auto numbers =
       static_cast<double>(std::max<Eigen::Index>({release.ask.dimension, release.answer_size(), candidates, 1}));
+  const double worked_on = release.ask.beside_public ? static_cast<double>(release.ask.dimension) : numbers;
   // A gradient of d numbers reads d of a record's; a feature may be a function of all of them.
   const bool features = std::holds_alternative<releases::FeaturesMap>(release.ask.map);
-  const double each = features ? numbers * static_cast<double>(std::max<std::size_t>(width, 1)) : 2.0 * numbers;
+  const double each = features ? worked_on * static_cast<double>(std::max<std::size_t>(width, 1)) : 2.0 * worked_on;
   // Whatever is drawn, all records of the block are looked at: for a permutation, or for which of them are drawn.
   const double records = static_cast<double>(std::max(release.records_drawn, release.rows)) * slots_of(release);
-  return each * records + static_cast<double>(release.block_records) + kProductsANumber * numbers +
+  const double open = each * static_cast<double>(release.public_records);  // of a block beside the noised one
+  return each * records + open + static_cast<double>(release.block_records) + kProductsANumber * numbers +
          work_of(release).products;
 }
 

@@ -276,6 +276,18 @@ Result<Plan> calibrated_plan(const Schedule& schedule, const releases::SiloFacts
     }
     Release release{part.ask, drawn, population, mechanism, whole, positions};
     if (release.reads_bins()) release.rows = padding->rows(population, whole);
+    if (part.ask.beside_public) {
+      const std::optional<mechanisms::Lattice> lattice = public_lattice(part.ask);
+      if (shuffling || !lattice || read.persons || read.block != releases::Block::Training)
+        return Error{
+            ErrorCode::InvalidArgument,
+            fmt::format("silo {}: public records stand beside sums over training records that no shuffler mixes",
+                        facts.silo.name())};
+      if (const auto records = releases::public_block(facts, releases::Block::Public)) {
+        release.beside = mechanisms::ExactPublicSum{*records, *lattice};
+        release.public_records = facts.public_records;
+      }
+    }
     plan.segments_.push_back({std::move(release), part.rounds});
     if (plan.segments_.size() > kSegmentsMax) {
       return Error{ErrorCode::LimitExceeded,

@@ -22,6 +22,8 @@ Digest plan_digest(const Plan& plan) {
     hash.update(fmt::format("bins:{}\n", credit->overflow.to_string()));
   for (const Plan::Segment& segment : plan.segments()) {
     const Release& release = segment.release;
+    if (release.beside)
+      hash.update(fmt::format("beside:{}:{}\n", release.public_records, mechanisms::canonical_text(*release.beside)));
     if (release.reads_bins()) hash.update(fmt::format("rows:{}\n", release.rows));
     hash.update(fmt::format("{}*{};{}/{}/{};{}:{};{}\n", segment.rounds, releases::canonical_text(release.ask),
                             release.records_drawn, release.population, release.block_records, release.positions.from,

@@ -19,6 +19,14 @@ Release Release::scaled_to(double distance) const {
   return scaled;
 }
 
+Release Release::beside_release() const {
+  UNDERTONE_CHECK(beside && public_records > 0);
+  Release out{ask, public_records, public_records, *beside, public_records, {0, public_records}};
+  out.ask.records = {releases::Block::Public};
+  out.ask.beside_public = false;
+  return out;
+}
+
 double Release::noise_stddev_of_mean() const {
   return mechanisms::noise_stddev_of_sum(mechanism, records_drawn) / static_cast<double>(records_drawn);
 }

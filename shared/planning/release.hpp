@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "shared/mechanisms/mechanism.hpp"
 #include "shared/releases/ask.hpp"
@@ -16,6 +17,9 @@ struct Release {
   mechanisms::Mechanism mechanism = mechanisms::Unplanned{};
   std::int64_t block_records = 0;             // of the whole block
   releases::Slice::Positions positions = {};  // of the block's permutation that are read: all of them without a slice
+  /// Of an ask beside public records, where the silo has some: how their sum leaves, and how many they are.
+  std::optional<mechanisms::ExactPublicSum> beside = {};
+  std::int64_t public_records = 0;
   std::int64_t rows = 0;  // that bins are padded to: the work looks like that of so many records, whatever is in them
 
   /// @pre planned, a sum
@@ -32,6 +36,8 @@ struct Release {
   /// itself where it has no smoothness. In lattice units nothing changes, so the shift is the same.
   /// @param distance finite, >= 0: of the very points that are evaluated, in l_p of `ask.distance_exponent()`
   [[nodiscard]] Release scaled_to(double distance) const;
+  /// The release of the public block of an answer that has two. @pre the silo has public records
+  [[nodiscard]] Release beside_release() const;
   /// How many draws and noises one message is made of.
   [[nodiscard]] std::uint64_t draws() const noexcept { return ask.draws(); }
   /// What one draw costs a record that was drawn once; zero for public records and for nothing else.

@@ -86,6 +86,11 @@ struct NoisedSums {
 struct PublicSums {
   std::vector<std::int64_t> values;
 };
+/// Two blocks of integers on the job's wire lattice: the noised mean over protected records, then the exact one over
+/// those that the silo's owner declared public, zeros where there are none. @see releases::Ask::beside_public
+struct SumsBesidePublic {
+  std::vector<std::int64_t> values;  // [2d]
+};
 /// The vertex that a selection chose.
 struct Selected {
   std::vector<std::int64_t> values;  // [1]: its number
@@ -97,7 +102,7 @@ struct Reports {
 /// One alternative per release form. Sums hold the MEAN over the records drawn, in wire steps; a local run's is the
 /// iterate it ended at. A statistic's are the totals themselves, in units of the plan's lattice; reports are in it,
 /// too.
-using Answer = std::variant<NoisedSums, PublicSums, Selected, Reports>;
+using Answer = std::variant<NoisedSums, PublicSums, Selected, Reports, SumsBesidePublic>;
 
 /// A silo's answer. It does not name the silo: it may be shuffled.
 struct Reply {

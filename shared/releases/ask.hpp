@@ -231,6 +231,9 @@ struct Ask {
   std::optional<Epsilon> epsilon = {};  // the same of discrete Laplace noise
   /// In (0, 1], of what the silo promises for all that reads the same records, mu^2 or epsilon; without it equal parts.
   std::optional<double> share = {};
+  /// Of gradients and their differences: the exact mean of the same map over the records that the silo's owner declared
+  /// public leaves beside the noised one, as a block of its own. It costs nothing, and no protected record is in it.
+  bool beside_public = false;
 
   [[nodiscard]] QuestionKind kind() const noexcept { return kind_of(map); }
   /// The steps of a local run; null of everything else.
@@ -271,8 +274,12 @@ struct Ask {
   [[nodiscard]] Eigen::Index report_size() const {
     return of_vectors(reports()->randomiser) ? dimension * static_cast<Eigen::Index>(reports()->copies) : 1;
   }
-  /// How many numbers an answer has, or its reports add up to: one index of a selection.
-  [[nodiscard]] Eigen::Index answer_size() const noexcept { return selects() ? 1 : dimension; }
+  /// How many numbers an answer has, or its reports add up to: one index of a selection, and two blocks beside public
+  /// records.
+  [[nodiscard]] Eigen::Index answer_size() const noexcept {
+    if (selects()) return 1;
+    return beside_public ? 2 * dimension : dimension;
+  }
 };
 
 /// Into how many vectors that are bounded by themselves a unit's contribution is divided: 1, but of a person's capped

@@ -110,6 +110,7 @@ std::string canonical_text(const Ask& ask) {
     out += fmt::format(":persons:{}:{}", to_string(records.persons->form), records.persons->records_max);
   if (const std::optional<double> smoothness = ask.smoothness())
     out += fmt::format(":smoothness:{}", exact_text(*smoothness));
+  if (ask.beside_public) out += ":beside_public";
   return out + canonical_text(ask.map) + canonical_text(ask.form);
 }
 

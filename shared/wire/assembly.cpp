@@ -124,6 +124,8 @@ Result<Message> Decoder::Assembly::finish() {
   queries::Answer answer = queries::NoisedSums{};
   if (reply.form() == v1::ANSWER_FORM_PUBLIC_SUMS) {
     answer = queries::PublicSums{std::move(values)};
+  } else if (reply.form() == v1::ANSWER_FORM_SUMS_BESIDE_PUBLIC) {
+    answer = queries::SumsBesidePublic{std::move(values)};
   } else if (reply.form() == v1::ANSWER_FORM_SELECTED) {
     if (values.front() < 0) return malformed("a selection of a candidate below 0");
     answer = queries::Selected{std::move(values)};

@@ -128,11 +128,13 @@ void to_proto(const wire::Receipt& receipt, v1::LedgerReceipt& out) {
 v1::QuestionKind to_proto(releases::QuestionKind kind) { return static_cast<v1::QuestionKind>(kind); }
 
 v1::AnswerForm form_of(const queries::Answer& answer) {
-  return std::visit(Overloaded{[](const queries::NoisedSums& /*sums*/) { return v1::ANSWER_FORM_NOISED_SUMS; },
-                               [](const queries::PublicSums& /*sums*/) { return v1::ANSWER_FORM_PUBLIC_SUMS; },
-                               [](const queries::Selected& /*one*/) { return v1::ANSWER_FORM_SELECTED; },
-                               [](const queries::Reports& /*all*/) { return v1::ANSWER_FORM_REPORTS; }},
-                    answer);
+  return std::visit(
+      Overloaded{[](const queries::NoisedSums& /*sums*/) { return v1::ANSWER_FORM_NOISED_SUMS; },
+                 [](const queries::PublicSums& /*sums*/) { return v1::ANSWER_FORM_PUBLIC_SUMS; },
+                 [](const queries::Selected& /*one*/) { return v1::ANSWER_FORM_SELECTED; },
+                 [](const queries::Reports& /*all*/) { return v1::ANSWER_FORM_REPORTS; },
+                 [](const queries::SumsBesidePublic& /*two*/) { return v1::ANSWER_FORM_SUMS_BESIDE_PUBLIC; }},
+      answer);
 }
 
 /// Fills an envelope from each message; a vector's elements are pointed at, to be sent in chunks.

@@ -197,7 +197,7 @@ Status check(const v1::Query& query) {
 }
 
 Status check(const v1::Reply& reply) {
-  if (reply.form() < v1::ANSWER_FORM_NOISED_SUMS || reply.form() > v1::ANSWER_FORM_REPORTS)
+  if (reply.form() < v1::ANSWER_FORM_NOISED_SUMS || reply.form() > v1::ANSWER_FORM_SUMS_BESIDE_PUBLIC)
     return malformed("an unknown form of answer");
   if (reply.element() != v1::ELEMENT_TYPE_I32 && reply.element() != v1::ELEMENT_TYPE_I64)
     return malformed("a reply that is neither i32 nor i64");
@@ -208,6 +208,8 @@ Status check(const v1::Reply& reply) {
       (reply.dimension() != 1 || reply.element() != v1::ELEMENT_TYPE_I64 || reply.step_log2() != 0)) {
     return malformed("a selection that is not one whole number in i64");
   }
+  if (reply.form() == v1::ANSWER_FORM_SUMS_BESIDE_PUBLIC && reply.dimension() % 2 != 0)
+    return malformed("two blocks of an odd dimension together");
   if (reply.form() == v1::ANSWER_FORM_REPORTS &&
       reply.dimension() > static_cast<std::uint64_t>(mechanisms::kReportsMax))
     return malformed("more reports than records report");

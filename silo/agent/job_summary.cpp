@@ -243,8 +243,21 @@ std::string clip_phrase(const releases::Ask& ask) {
                          : fmt::format("{} norm {:.4g}", releases::norm_name(dual->exponent()), dual->clip().value());
 }
 
+std::string describe_segment(const planning::Plan::Segment& segment, const data::Schema& schema);
+
+/// Of an answer with a block of public records.
+std::string describe_beside(const planning::Plan::Segment& segment, const data::Schema& schema) {
+  planning::Plan::Segment alone = segment;
+  alone.release.ask.beside_public = false;
+  const std::string what = describe_segment(alone, schema);
+  if (segment.release.public_records == 0) return what + "; beside it nothing, since this silo has no public records";
+  return what + fmt::format("; beside it the same over {} records that their owner declared public, exactly",
+                            segment.release.public_records);
+}
+
 std::string describe_segment(const planning::Plan::Segment& segment, const data::Schema& schema) {
   const planning::Release& release = segment.release;
+  if (release.ask.beside_public) return describe_beside(segment, schema);
   if (release.ask.path() != nullptr) return describe_path(segment);
   if (const auto* objective = std::get_if<mechanisms::PerturbedObjective>(&release.mechanism))
     return describe_minimiser(segment, *objective);
@@ -431,12 +444,14 @@ std::string describe_job(const RunId& run, const SiloMachine::Accepted& consider
                         job.projection->directions.cols());
   }
   if (job.initial) text += describe_start(*job.initial);
-  if (job.public_terms)
+  if (job.public_terms && job.public_terms->file)
     text += fmt::format(
-        "  Each step uses {} besides. This silo never sees them, and they\n  change nothing of what it sends. No "
-        "promise of "
-        "this run covers them.\n",
-        jobs::to_string(*job.public_terms));
+        "  It learns from {} public records besides, which stay with the coordinator{}. They\n  change at which points "
+        "this "
+        "silo is asked, and nothing of its clip, noise, number of answers or promise.\n  No promise of this run covers "
+        "them (\"{}\", SHA-256\n  {}).\n",
+        job.public_terms->file->records, job.public_terms->warm_start ? ", and the run starts at their model" : "",
+        job.public_terms->file->name, to_hex(job.public_terms->file->sha256));
   text += fmt::format("  This silo would send {} answers about its records:\n", plan.rounds());
   for (const planning::Plan::Segment& segment : merged(plan))
     text += "    - " + describe_segment(segment, job.schema) + "\n";

@@ -367,7 +367,7 @@ std::vector<std::string> mechanisms_of(const jobs::Job& job, const planning::Pla
   return out;
 }
 
-std::string mechanism_of(const jobs::Job& job, const planning::Plan& plan) {
+std::string protected_mechanism_of(const jobs::Job& job, const planning::Plan& plan) {
   const bool network = job.model && job.model->network() != nullptr;
   std::string listed;
   for (const std::string& one : mechanisms_of(job, plan)) listed += (listed.empty() ? "" : "; ") + one;
@@ -394,6 +394,15 @@ std::string mechanism_of(const jobs::Job& job, const planning::Plan& plan) {
   return "Gaussian noise, exactly rounded to a lattice, on sums of clipped records rounded to it, the clip norm less "
          "by a "
          "proven bound on all rounding";
+}
+
+std::string mechanism_of(const jobs::Job& job, const planning::Plan& plan) {
+  std::string out = protected_mechanism_of(job, plan);
+  for (const planning::Plan::Segment& segment : plan.segments())
+    if (segment.release.public_records > 0)
+      return out + fmt::format("; beside it, exactly, the mean over {} records that their owner declared public",
+                               segment.release.public_records);
+  return out;
 }
 
 /// What remains where those who are trusted are not to be: epsilon at the same delta, nothing where there is no bound.

@@ -64,6 +64,12 @@ Status check_answerable(const jobs::Job& job, const releases::Ask& ask) {
       (ask.records.persons && (!releases::takes_persons(ask) || job.projection ||
                                (trains && (!job.model || job.model->moments() != nullptr)))))
     return refuse("persons contribute to clipped sums of models of their own features, and to statistics");
+  if (ask.beside_public &&
+      (ask.records.block != releases::Block::Training || job.shuffle || ask.records.persons ||
+       !(std::holds_alternative<releases::GradientMap>(ask.map) ||
+         std::holds_alternative<releases::GradientDifferenceMap>(ask.map)) ||
+       !std::holds_alternative<releases::SumForm>(ask.form) || !std::holds_alternative<releases::L2Bound>(ask.bound)))
+    return refuse("public records stand beside sums of clipped gradients of protected records alone");
   const auto* statistic = std::get_if<releases::StatisticMap>(&ask.map);
   const auto* map = std::get_if<releases::FeaturesMap>(&ask.map);
   const bool vectors = ask.reports() != nullptr && releases::of_vectors(ask.reports()->randomiser);

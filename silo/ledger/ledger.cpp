@@ -504,6 +504,13 @@ Result<SpendToken> Ledger::authorise(const RunId& run, RoundIndex round, const p
         fmt::format("round {} of block \"{}\" costs nothing without being of public records: it is not granted",
                     round.value, releases::block_name(block))};
   }
+  if (release.beside && !may_cost_nothing(Block::Public)) {
+    return Error{
+        ErrorCode::UnplannedQuery,
+        fmt::format("round {} has a block of public records, and this ledger's data set declared none: it is not "
+                    "granted",
+                    round.value)};
+  }
   UNDERTONE_TRY(check_spend(run, round, block, cost));
   return SpendToken(run, round, block, cost, query, clock_());
 }

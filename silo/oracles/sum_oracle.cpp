@@ -262,8 +262,37 @@ DrawnSum draw_exact_sum(const queries::Query& query, const planning::Release& pl
   return {release, exact_sum(query.question, release, {block, drawn, std::nullopt, data.persons}, sums)};
 }
 
+namespace {
+
+/// The noised block as any other answer, then the exact one of the records that the owner declared public.
+queries::Answer draw_beside_public(const queries::Query& query, const planning::Release& planned,
+                                   const OracleData& data, RecordSums* sums, const queries::WireLattice& wire,
+                                   ReleaseStream& stream) {
+  planning::Release alone = planned;
+  alone.ask.beside_public = false;
+  alone.beside.reset();
+  alone.public_records = 0;
+  queries::Answer noised = draw_and_sum(query, alone, data, sums, wire, stream);
+  UNDERTONE_CHECK(std::holds_alternative<queries::NoisedSums>(noised));
+  std::vector<std::int64_t> values = std::get<queries::NoisedSums>(std::move(noised)).values;
+  UNDERTONE_CHECK(values.size() == static_cast<std::size_t>(planned.ask.dimension));
+  if (!planned.beside) {
+    values.resize(2 * values.size(), 0);
+    return queries::SumsBesidePublic{std::move(values)};
+  }
+  const planning::Release open = planned.beside_release();
+  UNDERTONE_CHECK(open.is_public() && open.ask.records.block == releases::Block::Public);
+  const DrawnSum exact = draw_exact_sum(query, open, data, sums, stream);
+  const std::vector<std::int64_t> of_public = queries::to_wire(exact.sum, exact.release, wire);
+  values.insert(values.end(), of_public.begin(), of_public.end());
+  return queries::SumsBesidePublic{std::move(values)};
+}
+
+}  // namespace
+
 queries::Answer draw_and_sum(const queries::Query& query, const planning::Release& planned, const OracleData& data,
                              RecordSums* sums, const queries::WireLattice& wire, ReleaseStream& stream) {
+  if (planned.ask.beside_public) return draw_beside_public(query, planned, data, sums, wire, stream);
   if (planned.ask.kind() == releases::QuestionKind::LocalRun) {
     UNDERTONE_CHECK(queries::kind_of(query.question) == planned.ask.kind() && sums != nullptr);
     if (std::holds_alternative<releases::LocalChoicesMap>(planned.ask.map))

@@ -62,7 +62,8 @@ int list_releases(const OwnerOptions& options, bool values) {
       return Error{ErrorCode::LedgerCorrupt, fmt::format("the reply of entry {} cannot be read", entry.sequence)};
     const std::vector<std::int64_t>& sent = queries::values_of(reply->reply.answer);
     line["numbers"] = sent.size();
-    // Exactly leaves what its form says, and nothing else.
+    // Exactly leaves what its form says, and nothing else: of two blocks the second.
+    if (std::holds_alternative<queries::SumsBesidePublic>(reply->reply.answer)) line["beside_public"] = sent.size() / 2;
     line["noised"] = !std::holds_alternative<queries::PublicSums>(reply->reply.answer);
     line["cost"] = text_of(body, "cost");
     if (std::holds_alternative<queries::Selected>(reply->reply.answer)) line["selection"] = true;
@@ -85,9 +86,11 @@ int list_releases(const OwnerOptions& options, bool values) {
         line.contains("sealed_for")  ? fmt::format("noised counts sealed for {}",
                                                    fmt::join(line["sealed_for"].get<std::vector<std::string>>(), ", "))
         : line.contains("selection") ? std::string("one candidate, chosen at random by its score")
-        : line.contains("reports")
-            ? fmt::format("{} reports, each of a record by itself, in a secret order",
-                          line["numbers"].get<std::size_t>())
+        : line.contains("reports")   ? fmt::format("{} reports, each of a record by itself, in a secret order",
+                                                   line["numbers"].get<std::size_t>())
+        : line.contains("beside_public")
+            ? fmt::format("{0} numbers with noise, and beside them {0} of the public records, exactly",
+                          line["beside_public"].get<std::size_t>())
             : fmt::format("{} numbers{}", line["numbers"].get<std::size_t>(),
                           line["noised"].get<bool>() ? " with noise" : " exactly (public records)");
     fmt::print("{}  round {:>5}  {:8}  {}, {} bytes, SHA-256 {}\n", line["at"].get<std::string>(),

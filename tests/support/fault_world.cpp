@@ -66,6 +66,7 @@ FaultWorlds::FaultWorlds() {
         .jobs.push_back(federation);
   }
   Family squares;
+  Family squares_beside;  // whose silos have public records
   for (const double fraction : {1.0, 0.5}) {
     SmallFederation one;
     one.loss = models::Loss::LeastSquares;
@@ -78,6 +79,14 @@ FaultWorlds::FaultWorlds() {
     one.open_records = open_records_in(open_.path(), one, 30, use);
     squares.jobs.push_back(one);
   }
+  for (const bool file : {false, true}) {
+    SmallFederation one;
+    one.loss = models::Loss::LeastSquares;
+    one.public_records = 5;
+    one.open_records =
+        file ? open_records_in(open_.path(), one, 30, R"(,"silos":true)") : R"({"silos":true,"weight":0.5})";
+    squares_beside.jobs.push_back(one);
+  }
   Family equal;
   for (const char* form : {"counts", "shares", "reports", ""}) {
     SmallFederation one;
@@ -86,7 +95,7 @@ FaultWorlds::FaultWorlds() {
     if (*form != '\0') one.shuffle = shuffle(form);
     equal.jobs.push_back(one);
   }
-  families_ = {plain, classes, squares, equal, equal};
+  families_ = {plain, classes, squares, equal, equal, squares_beside};
 }
 
 simulation::SimulatedFederation::Setup FaultWorlds::world(std::uint64_t seed) {

@@ -31,11 +31,11 @@ std::string_view to_string(PublicMirror::Scale scale) noexcept {
 
 WithPublicRecords::WithPublicRecords(std::unique_ptr<FederatedAlgorithm> inner, Setup setup)
     : inner_(std::move(inner)), setup_(std::move(setup)) {
-  UNDERTONE_CHECK(setup_.weight >= 0.0 && setup_.weight <= 1.0 && setup_.length > 0.0 && setup_.load);
+  UNDERTONE_CHECK(setup_.weight >= 0.0 && setup_.weight <= 1.0 && setup_.length > 0.0);
 }
 
 Status WithPublicRecords::load() {
-  if (loss_ != nullptr) return {};
+  if (loss_ != nullptr || !setup_.load) return {};
   UNDERTONE_TRY(std::shared_ptr<const models::PublicLoss> loaded, setup_.load());
   UNDERTONE_CHECK(loaded != nullptr);
   if (const auto* how = std::get_if<PublicMirror>(&setup_.use)) {
@@ -46,25 +46,33 @@ Status WithPublicRecords::load() {
   return {};
 }
 
-Status WithPublicRecords::mix(const MixedGradients& how, const queries::Question& question,
-                              Eigen::VectorXd& mean) const {
-  const double weight = setup_.weight;
-  if (weight == 1.0) return {};  // to the bit what the silos say
-  Eigen::VectorXd open;
-  if (const auto* gradient = std::get_if<queries::GradientQuestion>(&question)) {
-    open = loss_->mean_gradient(gradient->point, how.gradients, setup_.length);
-  } else if (std::holds_alternative<queries::GradientDifferenceQuestion>(question)) {
-    const std::vector<queries::NamedPoint> points = queries::named_points(question);
-    open = loss_->mean_difference(points[0].value, points[1].value, how.gradients, setup_.length);
-  } else {
-    return Error{ErrorCode::Internal, "public records: the algorithm asks for something else than gradients"};
+Result<folds::Mean::Open> WithPublicRecords::open_mean(const MixedGradients& how, const queries::Question& question,
+                                                       const std::optional<folds::Mean::Open>& of_silos) const {
+  folds::Mean::Open own;
+  if (loss_ != nullptr) {
+    own.records = static_cast<std::uint64_t>(loss_->records());
+    if (const auto* gradient = std::get_if<queries::GradientQuestion>(&question)) {
+      own.values = loss_->mean_gradient(gradient->point, how.gradients, setup_.length);
+    } else if (std::holds_alternative<queries::GradientDifferenceQuestion>(question)) {
+      const std::vector<queries::NamedPoint> points = queries::named_points(question);
+      // As long as the silos' own may be, which depends on how far the points are apart.
+      const double length =
+          setup_.difference
+              ? setup_.difference->scaled_to(queries::distance_of(question, setup_.difference->distance_exponent()))
+                    .clip()
+                    .value()
+              : setup_.length;
+      own.values = loss_->mean_difference(points[0].value, points[1].value, how.gradients, length);
+    } else {
+      return Error{ErrorCode::Internal, "public records: the algorithm asks for something else than gradients"};
+    }
   }
-  if (weight == 0.0) {
-    mean = open;  // to the bit what the public records say
-  } else {
-    mean = weight * mean + (1.0 - weight) * open;
-  }
-  return {};
+  if (!of_silos) return own;
+  if (own.records == 0) return *of_silos;
+  const double share = static_cast<double>(own.records) / static_cast<double>(own.records + of_silos->records);
+  own.values = share * own.values + (1.0 - share) * of_silos->values;
+  own.records += of_silos->records;
+  return own;
 }
 
 Result<Step> WithPublicRecords::advance(const folds::Gathered& gathered) {
@@ -72,16 +80,26 @@ Result<Step> WithPublicRecords::advance(const folds::Gathered& gathered) {
   const Step asked = inner_->start();
   const auto* query = std::get_if<queries::Query>(&asked);
   const auto* mean = std::get_if<folds::Mean>(&gathered.value);
-  if (query == nullptr || mean == nullptr || mean->values.size() != loss_->dimension())
+  if (query == nullptr || mean == nullptr)
     return Error{ErrorCode::Internal, "public records: what was told is no mean gradient"};
-  folds::Gathered better = gathered;
-  Eigen::VectorXd& values = std::get<folds::Mean>(better.value).values;
+  folds::Mean better{mean->values};
   if (const auto* how = std::get_if<MixedGradients>(&setup_.use)) {
-    if (Status mixed = mix(*how, query->question, values); !mixed) return mixed.error();
+    UNDERTONE_TRY(const folds::Mean::Open open, open_mean(*how, query->question, mean->open));
+    // Of weight 1, and where nobody that answered has public records, it is to the bit what the silos say.
+    if (setup_.weight < 1.0 && open.records > 0) {
+      if (open.values.size() != better.values.size())
+        return Error{ErrorCode::Internal, "public records: gradients of two dimensions"};
+      better.values =
+          setup_.weight == 0.0 ? open.values : setup_.weight * better.values + (1.0 - setup_.weight) * open.values;
+    }
   } else {
-    values = mirror_->solve(values);
+    if (!mirror_ || mirror_->matrixL().rows() != better.values.size())
+      return Error{ErrorCode::Internal, "public records: a mirror map of another dimension"};
+    better.values = mirror_->solve(better.values);
   }
-  return inner_->advance(better);
+  folds::Gathered told = gathered;
+  told.value = std::move(better);
+  return inner_->advance(told);
 }
 
 Result<MirrorMatrix> mirror_matrix(const models::PublicLoss& loss, const PublicMirror& how) {
@@ -110,11 +128,9 @@ Result<MirrorMatrix> mirror_matrix(const models::PublicLoss& loss, const PublicM
   return out;
 }
 
-double best_weight(double variance, double public_records, double protected_share, double noise) {
-  const double open = variance / public_records;
-  if (open == 0.0) return 0.0;
-  const double all = noise + variance * protected_share + open;
-  return std::isfinite(all) ? open / all : 0.0;
+double best_weight(double open, double silos) {
+  if (!(open > 0.0 && std::isfinite(open))) return 1.0;
+  return std::isfinite(silos) ? open / (silos + open) : 0.0;
 }
 
 }  // namespace undertone::algorithms

@@ -15,7 +15,8 @@
 
 namespace undertone::algorithms {
 
-/// The silos' mean gradient g and that of public records h become alpha g + (1 - alpha) h.
+/// The mean gradient g of protected records and that of public ones, h, become alpha g + (1 - alpha) h. Public records
+/// are the coordinator's, the silos', or both: each counts alike.
 /// Source: spec public-data 5.2, Algorithm 11, Proposition 88.
 struct MixedGradients {
   models::PublicGradients gradients = models::PublicGradients::Raw;
@@ -48,19 +49,22 @@ using PublicUse = std::variant<MixedGradients, PublicMirror>;
 /// gradient. Holds no state beside the inner one's: the records are a file's, known by its digest.
 class WithPublicRecords final : public FederatedAlgorithm {
  public:
-  /// Reads the records: on the first `advance`, which then takes long.
+  /// Reads the records of whoever runs the algorithm: on the first `advance`, which then takes long.
   using Load = std::function<Result<std::shared_ptr<const models::PublicLoss>>()>;
   struct Setup {
     PublicUse use;
-    double weight = 1.0;  // alpha, in [0, 1], of MixedGradients
-    double length = 1.0;  // > 0: of a clipped or rescaled public gradient
-    Load load;
+    double weight = 1.0;                           // alpha, in [0, 1], of MixedGradients
+    double length = 1.0;                           // > 0: of a clipped or rescaled public gradient
+    Load load;                                     // empty: there are silos' public records alone
+    std::optional<releases::Ask> difference = {};  // what silos' differences are clipped by
   };
   WithPublicRecords(std::unique_ptr<FederatedAlgorithm> inner, Setup setup);
 
   [[nodiscard]] Step start() override { return inner_->start(); }
   [[nodiscard]] Result<Step> advance(const folds::Gathered& gathered) override;
-  [[nodiscard]] bool advance_takes_long() const override { return true; }
+  [[nodiscard]] bool advance_takes_long() const override {
+    return setup_.load != nullptr || inner_->advance_takes_long();
+  }
   void heed(std::stop_token nobody_waits) override { inner_->heed(std::move(nobody_waits)); }
   [[nodiscard]] Eigen::VectorXd candidate() const override { return inner_->candidate(); }
   [[nodiscard]] std::vector<MetricsRow> metrics() const override { return inner_->metrics(); }
@@ -69,8 +73,9 @@ class WithPublicRecords final : public FederatedAlgorithm {
 
  private:
   [[nodiscard]] Status load();
-  /// Of the public records, what the question asks of the silos'. @return an error of other questions
-  [[nodiscard]] Status mix(const MixedGradients& how, const queries::Question& question, Eigen::VectorXd& mean) const;
+  /// What public records say to the question, wherever they are. @return an error of other questions
+  [[nodiscard]] Result<folds::Mean::Open> open_mean(const MixedGradients& how, const queries::Question& question,
+                                                    const std::optional<folds::Mean::Open>& of_silos) const;
   std::unique_ptr<FederatedAlgorithm> inner_;
   Setup setup_;
   std::shared_ptr<const models::PublicLoss> loss_;
@@ -84,12 +89,13 @@ struct MirrorMatrix {
 [[nodiscard]] Result<MirrorMatrix> mirror_matrix(const models::PublicLoss& loss, const PublicMirror& how);
 
 /// The weight alpha of the silos' mean gradient with which alpha g + (1 - alpha) h varies least:
-///   alpha = (V^2 / n_pub) / (noise + V^2 sum_i p_i^2 / n_i + V^2 / n_pub)
+///   alpha = (V_pub^2 / n_pub) / (noise + V^2 sum_i p_i^2 / n_i + V_pub^2 / n_pub)
 /// Public records are the same in every round, so that what they are off by does not average out over rounds, and noise
 /// does: `noise` is the variance of the weighted mean's noise, of all coordinates together, over the number of rounds.
 /// Source: spec public-data 0.1 and 5.2 (Proposition 18).
-/// @param variance V^2, of one record's gradient, of either kind @param public_records n_pub > 0
-/// @param protected_share sum_i p_i^2 / n_i
-[[nodiscard]] double best_weight(double variance, double public_records, double protected_share, double noise);
+/// @param open V_pub^2 / n_pub, what the public mean is off by @param silos noise + V^2 sum_i p_i^2 / n_i: what the
+/// silos' is off by
+/// @return 1 where nobody knows what the public mean is off by
+[[nodiscard]] double best_weight(double open, double silos);
 
 }  // namespace undertone::algorithms

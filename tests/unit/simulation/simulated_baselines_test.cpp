@@ -126,9 +126,11 @@ TEST(DirectStatisticsTest, OfVectorsAndPublicRecordsAreThoseOfTheWholeFederation
 TEST(SimulatedBaselinesTest, PublicRecordsGiveTheBitsOfAFederationThatIsKilledAgainAndAgain) {
   constexpr std::uint64_t kSeed = 6;
   const tests::TemporaryFolder folder;
-  for (const char* use : {"", R"(,"weight":0.3,"gradients":"rescaled")", R"(,"use":"mirror_map","warm_start":false)"}) {
+  for (const char* use : {"", R"(,"weight":0.3,"gradients":"rescaled")", R"(,"use":"mirror_map","warm_start":false)",
+                          R"(,"silos":true)"}) {
     SCOPED_TRACE(use);
     tests::SmallFederation federation;
+    federation.public_records = 5;
     federation.loss = models::Loss::LeastSquares;
     federation.quorum = federation.silos;  // whoever is down is waited for
     federation.round_deadline_ms = 600'000;
@@ -163,6 +165,54 @@ TEST(SimulatedBaselinesTest, PublicRecordsGiveTheBitsOfAFederationThatIsKilledAg
   }
 }
 
+// Who accepts in the middle of a round is heard with both blocks: the audit recounts them.
+TEST(SimulatedBaselinesTest, WhoJoinsLateBringsItsPublicRecords) {
+  tests::SmallFederation federation;
+  federation.public_records = 5;
+  federation.open_records = R"({"silos":true,"weight":0.5})";
+  federation.rounds = 12;
+  federation.join_deadline_ms = 1000;
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    SCOPED_TRACE(seed);
+    std::map<SiloId, std::chrono::milliseconds> joins;
+    for (int i = 2; i < 5; ++i)
+      joins.emplace(*SiloId::create(fmt::format("silo-{}", i)), std::chrono::milliseconds(1000 + 50 * i));
+    SimulatedFederation::Setup setup{
+        .jobs = {{federation.job(), "job", Nonce{9}}}, .silos = federation.cohort(), .joins = joins, .seed = seed};
+    setup.faults.delay_max = std::chrono::milliseconds(300);
+    SimulatedFederation world(std::move(setup));
+    world.run();
+    ASSERT_TRUE(world.violations().empty()) << world.violations().front();
+    EXPECT_TRUE(world.outcome());
+  }
+}
+
+TEST(SimulatedBaselinesTest, ThrowAwayAsksForNothingButItsEvaluation) {
+  const tests::TemporaryFolder folder;
+  for (const char* solver : {"minimiser", "one_pass"}) {
+    SCOPED_TRACE(solver);
+    tests::SmallFederation federation;
+    federation.algorithm = R"({"kind":"throw_away"})";
+    federation.open_records =
+        tests::open_records_in(folder.path(), federation, 30, fmt::format(R"(,"solver":"{}")", solver));
+    const std::string bytes = federation.job();
+    const jobs::Job job = jobs::parse_job(bytes, "small").value();
+    const planning::Schedule asked = jobs::schedule_of(job);
+    ASSERT_EQ(asked.size(), 1U);
+    EXPECT_EQ(asked.front().ask.kind(), releases::QuestionKind::Metrics);
+    for (const jobs::CohortMember& member : job.cohort)
+      EXPECT_FALSE(jobs::plan_of(job, member).value().protects(releases::Block::Training));
+    SimulatedFederation world(
+        {.jobs = {{bytes, "job", Nonce{9}}}, .silos = federation.cohort(), .seed = 4, .public_folder = folder.path()});
+    world.run();
+    ASSERT_TRUE(world.violations().empty()) << world.violations().front();
+    const algorithms::Outcome outcome = world.outcome().value();
+    EXPECT_EQ(outcome.vectors.at("weights"), *jobs::public_side(job, folder.path()).value().start);
+    ASSERT_EQ(outcome.metrics.size(), 1U);
+    EXPECT_EQ(outcome.metrics.front().steps, 0U);
+  }
+}
+
 TEST(SimulatedBaselinesTest, AFileThatIsAnotherEndsTheRunWithItsReason) {
   const tests::TemporaryFolder folder;
   tests::SmallFederation federation;
@@ -182,7 +232,7 @@ TEST(SimulatedBaselinesTest, AFileThatIsAnotherEndsTheRunWithItsReason) {
       if (!ended->outcome) reason = ended->outcome.error().message;
   };
   world.run(watch);
-  EXPECT_NE(reason.find("the job was written for a file of SHA-256"), std::string::npos) << reason;
+  EXPECT_NE(reason.find("this one is another"), std::string::npos) << reason;
 }
 
 }  // namespace

@@ -52,6 +52,38 @@ TEST(RoundMachineTest, ClosesWhenEverybodyAnsweredAndNotAtQuorum) {
   EXPECT_EQ(m.gathered().replies, 3);
 }
 
+TEST(RoundMachineTest, OfTwoBlocksEachIsAMeanOfItsOwn) {
+  RoundMachine::Setup setup = setup_of(1);
+  setup.shape.dimension = 4;  // two blocks of two
+  setup.shape.beside_public = true;
+  setup.expected.clear();
+  setup.expected.emplace(silo("a"), Participant{1, false, 10, 1});
+  setup.expected.emplace(silo("b"), Participant{1, false, 10, 3});
+  setup.expected.emplace(silo("c"), Participant{2, false, 10, 0});
+  RoundMachine m{std::move(setup)};
+  (void)m.open(kStart);
+  const auto hear = [&](const char* name, const queries::Answer& answer) {
+    wire::ReplyMessage message = reply(0);
+    message.reply.answer = answer;
+    std::optional<Reception> reception;
+    (void)m.on_reply(silo(name), message, reception);
+    return reception;
+  };
+  EXPECT_EQ(hear("a", queries::NoisedSums{{1, 2, 3, 4}}), Reception::Misshapen);
+  EXPECT_EQ(hear("a", queries::PublicSums{{1, 2, 3, 4}}), Reception::Misshapen);
+  EXPECT_EQ(hear("a", queries::SumsBesidePublic{{1, 2}}), Reception::Misshapen);
+  EXPECT_EQ(hear("a", queries::SumsBesidePublic{{1024, 0, 1024, 4096}}), Reception::Accepted);
+  EXPECT_EQ(hear("b", queries::SumsBesidePublic{{3072, 0, 5120, 0}}), Reception::Accepted);
+  // Of weight 2, and no public record: whatever it says of some is not heard.
+  EXPECT_EQ(hear("c", queries::SumsBesidePublic{{4096, 8192, 1 << 20, 1 << 20}}), Reception::Accepted);
+  const folds::Gathered gathered = m.gathered();
+  const auto& mean = std::get<folds::Mean>(gathered.value);
+  EXPECT_EQ(mean.values, Eigen::Vector2d((1.0 + 3.0 + 2 * 4.0) / 4.0, 2 * 8.0 / 4.0));
+  ASSERT_TRUE(mean.open);
+  EXPECT_EQ(mean.open->values, Eigen::Vector2d((1.0 + 3 * 5.0) / 4.0, 4.0 / 4.0));
+  EXPECT_EQ(mean.open->records, 4U);
+}
+
 TEST(RoundMachineTest, OfReportsThereIsOneOfEveryRecordOfTheSiloThatSendsThem) {
   RoundMachine::Setup setup = setup_of(1);
   setup.shape.dimension = 1;

@@ -160,7 +160,7 @@ TEST(PlausibleRepliesTest, AreKeptAndReadAsTheyWereAndRoundsThatTakeTurnsCostNoM
   EXPECT_EQ(planned.shapes.count(), 2U);
   ByteWriter writer;
   planned.plausible.save(writer);
-  EXPECT_EQ(writer.bytes().size(), 80U);  // five numbers of each
+  EXPECT_EQ(writer.bytes().size(), 96U);  // six numbers of each
   ByteReader reader(writer.bytes());
   const PlausibleReplies read = PlausibleReplies::read(reader, 2, kReplyWire).value();
   EXPECT_TRUE(reader.end());

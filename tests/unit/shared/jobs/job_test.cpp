@@ -330,6 +330,7 @@ TEST(AlgorithmConfigTest, EveryAlgorithmIsReadAndPlanned) {
     const Result<PlausibleCohort> planned = PlausibleCohort::of(*job, "job.json");
     EXPECT_TRUE(planned) << planned.error().message;
   }
+  untried.erase("throw_away");  // needs a file of public records: @see PublicSectionTest
   EXPECT_TRUE(untried.empty()) << *untried.begin();
 }
 

@@ -104,15 +104,39 @@ TEST(PublicRecordsTest, AnotherFileIsRefusedInWords) {
   const std::filesystem::path file = brought.folder.path() / "open.csv";
   const std::string text = read_file(file, 1U << 20U).value();
   ASSERT_TRUE(write_file_atomically(file, text + "yes,0,0,0,0\n"));
-  says("the job was written for a file of SHA-256");
+  says("this one is another");
   ASSERT_TRUE(write_file_atomically(file, "y,x0,x1\nyes,0,0\n"));
-  says("x2");
+  says("this one is another");
   ASSERT_TRUE(write_file_atomically(file, ""));
   says("expected a file that is not empty");
   std::filesystem::remove(file);
   says("expected a file that is not empty");
   std::filesystem::create_directory(file);
   says("expected a file that is not empty");
+}
+
+// Nothing of the folder, nor of a file that is another, is told.
+TEST(PublicRecordsTest, AFileThatTheSchemaDoesNotReadIsRefusedByItsNameAlone) {
+  Brought brought;
+  const std::string text = "y,x0,x1\nyes,0,0\n";
+  ASSERT_TRUE(write_file_atomically(brought.folder.path() / "open.csv", text));
+  std::string& section = brought.federation.open_records;
+  section.replace(section.find("sha256\":\"") + 9, 64, to_hex(sha256(text)));
+  const auto side = brought.side();
+  ASSERT_FALSE(side);
+  EXPECT_NE(side.error().message.find("x2"), std::string::npos) << side.error().message;
+  EXPECT_EQ(side.error().message.find(brought.folder.path().string()), std::string::npos) << side.error().message;
+}
+
+TEST(PublicRecordsTest, AFileOfManyMoreLinesIsRefusedBeforeMemoryIsTaken) {
+  Brought brought;
+  const std::string text = "y,x0,x1,x2,x3\n" + std::string(100, '\n');
+  ASSERT_TRUE(write_file_atomically(brought.folder.path() / "open.csv", text));
+  std::string& section = brought.federation.open_records;
+  section.replace(section.find("sha256\":\"") + 9, 64, to_hex(sha256(text)));
+  const auto side = brought.side();
+  ASSERT_FALSE(side);
+  EXPECT_NE(side.error().message.find("102 lines, expected 30 records"), std::string::npos) << side.error().message;
 }
 
 TEST(PublicRecordsTest, AnotherNumberOfRecordsIsRefused) {
@@ -187,6 +211,28 @@ TEST(PublicSectionTest, RefusesWhatPublicRecordsCannotServe) {
               of.open_records.replace(of.open_records.find("\"records\":30"), 12, "\"records\":0");
             }).find("/public/records"),
             std::string::npos);
+  // What a file would take is known from the text: 2^23 numbers of five a record.
+  EXPECT_NE(said([](auto& of) {
+              of.open_records.replace(of.open_records.find("\"records\":30"), 12, "\"records\":1677722");
+            }).find("/public/records: expected at most 1677721"),
+            std::string::npos);
+}
+
+TEST(PublicSectionTest, ThrowAwayNeedsAFileAndItsModel) {
+  const auto said = [](auto change, const std::string& more = {}) {
+    Brought brought(more);
+    brought.federation.algorithm = R"({"kind":"throw_away"})";
+    change(brought.federation);
+    return brought.said();
+  };
+  EXPECT_EQ(said([](auto& /*of*/) {}), "accepted");
+  EXPECT_EQ(said([](auto& /*of*/) {}, R"(,"solver":"one_pass")"), "accepted");
+  EXPECT_NE(said([](auto& of) { of.open_records.clear(); }).find("/algorithm/kind: throw_away is the model of"),
+            std::string::npos);
+  EXPECT_NE(said([](auto& /*of*/) {}, R"(,"warm_start":false)").find("/public/warm_start"), std::string::npos);
+  EXPECT_NE(
+      said([](auto& of) { of.domain = R"({"kind":"whole_space"})"; }, R"(,"solver":"one_pass")").find("/public/solver"),
+      std::string::npos);
 }
 
 // Every algorithm takes public records, or says that it does not.

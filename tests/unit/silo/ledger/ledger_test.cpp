@@ -260,6 +260,29 @@ TEST_F(LedgerTest, ExactAnswersAboutPublicRecordsNeedThemToHaveBeenDeclared) {
   expect_refused(ErrorCode::LedgerCorrupt, "declared public", "rule 12");
 }
 
+TEST_F(LedgerTest, ABlockOfPublicRecordsBesideNoiseNeedsThemToHaveBeenDeclared) {
+  tests::SmallFederation federation;
+  federation.public_records = 5;
+  federation.open_records = R"({"silos":true,"weight":0.5})";
+  use(federation);
+  ASSERT_TRUE(plan_.release({0})->beside);
+  {
+    Ledger ledger = open().value();  // of a data set that declares none
+    ASSERT_TRUE(ledger.reserve(run_, plan_, job_));
+    const Result<SpendToken> token = ledger.authorise(run_, {0}, *plan_.release({0}), query(0));
+    ASSERT_FALSE(token);
+    EXPECT_NE(token.error().message.find("declared none"), std::string::npos) << token.error().message;
+  }
+  close();
+  std::filesystem::remove(file());
+  std::filesystem::remove(head_file());
+  DatasetIdentity open_too = dataset_;
+  open_too.public_records = sha256("those");
+  Ledger ledger = open(open_too, budget_).value();
+  ASSERT_TRUE(ledger.reserve(run_, plan_, job_));
+  EXPECT_TRUE(ledger.authorise(run_, {0}, *plan_.release({0}), query(0)));
+}
+
 TEST_F(LedgerTest, TakesTenThousandJobsAndNoMore) {
   store::Database database = store::Database::in_memory().value();
   tests::MemoryHead head;

@@ -171,7 +171,7 @@ TEST(BestWeightTest, IsThatOfTheLeastVariance) {
     const double records = 2.0 + std::floor(500.0 * random.unit());
     const double share = 1.0 / (10.0 + 1e4 * random.unit());
     const double noise = 0.3 * random.unit();
-    const double weight = best_weight(variance, records, share, noise);
+    const double weight = best_weight(variance / records, noise + variance * share);
     const auto spread = [&](double alpha) {
       return alpha * alpha * (noise + variance * share) + (1.0 - alpha) * (1.0 - alpha) * variance / records;
     };
@@ -180,10 +180,13 @@ TEST(BestWeightTest, IsThatOfTheLeastVariance) {
   }
   // Spec 2.4: n_priv r*, r* = (n_priv V^2 / n_pub) / (2 d B^2 / rho + n_priv V^2 + n_priv^2 V^2 / n_pub).
   const double d = 10'000, bound = 25, rho = 1, open = 100, hidden = 9'900;
-  EXPECT_NEAR(best_weight(1.0, open, 1.0 / hidden, 2.0 * d * bound * bound / (rho * hidden * hidden)),
+  EXPECT_NEAR(best_weight(1.0 / open, 2.0 * d * bound * bound / (rho * hidden * hidden) + 1.0 / hidden),
               hidden * 7.339e-6, hidden * 1e-9);
-  EXPECT_EQ(best_weight(0.0, 10, 0.1, 0.1), 0.0);
-  EXPECT_EQ(best_weight(1.0, 10, 0.1, INFINITY), 0.0);
+  EXPECT_EQ(best_weight(0.1, INFINITY), 0.0);
+  // Nobody knows what the public mean is off by.
+  EXPECT_EQ(best_weight(0.0, 0.1), 1.0);
+  EXPECT_EQ(best_weight(INFINITY, 0.1), 1.0);
+  EXPECT_EQ(best_weight(std::nan(""), 0.1), 1.0);
 }
 
 }  // namespace
