@@ -8,6 +8,7 @@
 
 #include "lab/reproduce/dimension_figure.hpp"
 #include "lab/reproduce/figure_report.hpp"
+#include "lab/reproduce/public_figure.hpp"
 #include "shared/base/files.hpp"
 #include "shared/service/exit_code.hpp"
 #include "simulation/resumable_lines.hpp"
@@ -165,10 +166,11 @@ int run_reproduce(const ReproduceRequest& request) {
     if (request.splits != 0) wanted.back().splits = std::min(one.splits, request.splits);
   }
   const bool dimensions = request.figure == "all" || request.figure == kDimensionFigure;
-  if (wanted.empty() && !dimensions) {
+  const bool of_public = request.figure == "all" || request.figure == kPublicFigure;
+  if (wanted.empty() && !dimensions && !of_public) {
     std::string known;
     for (const Experiment& one : experiments()) known += " " + one.name;
-    known += " " + std::string(kDimensionFigure);
+    known += fmt::format(" {} {}", kDimensionFigure, kPublicFigure);
     return service::fail(
         {ErrorCode::InvalidArgument, fmt::format("\"{}\": expected all, or one of{}", request.figure, known)});
   }
@@ -181,6 +183,13 @@ int run_reproduce(const ReproduceRequest& request) {
       figure.repetitions = std::max<std::size_t>(2, std::min(figure.repetitions, request.splits));
     if (const Status done = reproduce_dimensions(figure, request); !done)
       code = service::fail(Error{done.error().code, fmt::format("{}: {}", kDimensionFigure, done.error().message)});
+  }
+  if (of_public) {
+    PublicFigure figure = public_figure(request.quick);
+    if (request.splits != 0)
+      figure.repetitions = std::max<std::size_t>(2, std::min(figure.repetitions, request.splits));
+    if (const Status done = reproduce_public(figure, request); !done)
+      code = service::fail(Error{done.error().code, fmt::format("{}: {}", kPublicFigure, done.error().message)});
   }
   for (const Experiment& one : wanted) {
     const Status done = reproduce(one, request);

@@ -1,0 +1,63 @@
+#include "lab/reproduce/public_figure.hpp"
+
+#include <cmath>
+#include <gtest/gtest.h>
+
+#include "shared/base/files.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace undertone::lab {
+namespace {
+
+// Spec public-data 9.1: n_pub/n of 0.03, 0.04, 0.1 and 0.5 of 75,000 at d = 2000.
+TEST(PublicFigureTest, ThrowAwayHasItsClosedForm) {
+  EXPECT_NEAR(throw_away_loss(2000, 2250), 2.258, 5e-4);
+  EXPECT_NEAR(throw_away_loss(2000, 3000), 0.7505, 5e-5);
+  EXPECT_NEAR(throw_away_loss(2000, 7500), 0.3409, 5e-5);
+  EXPECT_NEAR(throw_away_loss(2000, 37500), 0.2641, 5e-5);
+  // And has it on invented records: of 64 repetitions at d = 10, n = 40 the mean is within 4 standard errors.
+  PublicFigure figure = public_figure(true);
+  figure.dimension = 10;
+  figure.records = 100;
+  double sum = 0.0;
+  double squares = 0.0;
+  constexpr int kRuns = 64;
+  for (int i = 0; i < kRuns; ++i) {
+    const double loss =
+        public_losses(figure, PublicMethod::ThrowAway, 4.0, 1.0, static_cast<std::uint64_t>(i) + 1).value().front();
+    sum += loss;
+    squares += loss * loss;
+  }
+  const double mean = sum / kRuns;
+  const double error = std::sqrt((squares / kRuns - mean * mean) / (kRuns - 1));
+  EXPECT_NEAR(mean, throw_away_loss(10, 40), 4.0 * error);
+}
+
+TEST(PublicFigureTest, EveryMethodStartsAtTheThrowAwayModel) {
+  const PublicFigure figure = public_figure(true);
+  const double start = public_losses(figure, PublicMethod::ThrowAway, 1.5, 1.0, 1).value().front();
+  for (const PublicMethod method : {PublicMethod::DpSgd, PublicMethod::MirrorDescent, PublicMethod::MixedGradients}) {
+    const std::vector<double> losses = public_losses(figure, method, 1.5, 1.0, 1).value();
+    ASSERT_EQ(losses.size(), figure.steps.size());
+    EXPECT_EQ(losses.front(), start) << to_string(method);
+    EXPECT_NE(losses.back(), start) << to_string(method);
+  }
+}
+
+TEST(PublicFigureTest, MakesItsQuickFormTwiceAlike) {
+  const tests::TemporaryFolder one;
+  const tests::TemporaryFolder two;
+  for (const auto& [folder, threads] : {std::pair(&one, 1), std::pair(&two, 2)}) {
+    ReproduceRequest request;
+    request.out = folder->path();
+    request.threads = static_cast<std::size_t>(threads);
+    const Status done = reproduce_public(public_figure(true), request);
+    ASSERT_TRUE(done) << done.error().message;
+  }
+  for (const char* name : {"fig2.2.jsonl", "fig2.2.md", "fig2.2.table.csv", "fig2_2.csv", "fig2_2.svg"})
+    EXPECT_EQ(read_file(one.path() / name, 1U << 22U).value(), read_file(two.path() / name, 1U << 22U).value()) << name;
+  EXPECT_NE(read_file(one.path() / "fig2.2.md", 1U << 20U).value().find("not judged"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace undertone::lab
