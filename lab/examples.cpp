@@ -13,6 +13,8 @@ std::vector<service::Example> examples() {
       {"undertone plan job.json",
        "What each silo would release and pay, the noise of the mean, and what theory promises: before anybody runs "
        "it."},
+      {"undertone advise job.json",
+       "What a job's public records are good for: alone, beside the silos, and how many would make privacy free."},
       {"undertone simulate job.json --out results --seed 1",
        "Run it on this machine, on data that the job's simulation section names. The result is not private."},
       {"undertone simulate job.json --out results --set /algorithm/step_size=0.5 --set '/cohort/*/epsilon=2'",

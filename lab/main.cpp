@@ -15,6 +15,7 @@
 #include "lab/report/report_command.hpp"
 #include "lab/reproduce/reproduce_command.hpp"
 #include "lab/sweep/sweep_command.hpp"
+#include "operator/advise_command.hpp"
 #include "operator/components_command.hpp"
 #include "operator/demo.hpp"
 #include "operator/job_commands.hpp"
@@ -310,9 +311,12 @@ void add_operator_commands(CLI::App& app, Actions& actions, OperatorArguments& a
     return operators::validate_job(arguments.job, arguments.options.json, arguments.full);
   });
   validate->add_flag("--full", arguments.full, "print the whole job, with what stands for what its file leaves out");
+  CLI::App* advise =
+      add(app, actions, "advise", "What a job's public records are good for, and whether it needs silos at all",
+          [&] { return operators::advise_job(arguments.job, arguments.options.json); });
   CLI::App* plan = add(app, actions, "plan", "What each silo would release and pay, before anybody runs the job",
                        [&] { return operators::plan_job(arguments.job, arguments.options.json); });
-  for (CLI::App* command : {validate, plan}) {
+  for (CLI::App* command : {validate, advise, plan}) {
     command->add_option("job", arguments.job, "the job's file")->required();
     command->add_flag("--json", arguments.options.json, "print JSON");
   }
