@@ -125,9 +125,7 @@ PublicTerms parse_public(config::Section section) {
 }
 
 void check_public(const PublicTerms& terms, const AroundPublic& job, config::Problems& problems) {
-  const auto refuse = [&](const char* key, std::string why) {
-    problems.add(std::string("/public") + key, std::move(why));
-  };
+  const auto refuse = [&](const char* key, const std::string& why) { problems.add(std::string("/public") + key, why); };
   const models::LinearModel* linear = job.model.linear();
   if (linear == nullptr) {
     refuse("", fmt::format("public records are for models of one linear score: expected none with "
