@@ -71,7 +71,8 @@ class ProductSilo final : public AuditedSilo {
         {member_.facts.silo,
          allowing(job_, member_),
          {job_.schema, static_cast<std::int64_t>(dataset.training.count()),
-          static_cast<std::int64_t>(dataset.holdout.count()), member_.facts.holdout_public, 0, job_.unit},
+          static_cast<std::int64_t>(dataset.holdout.count()), member_.facts.holdout_public,
+          static_cast<std::int64_t>(dataset.public_records.count()), job_.unit},
          dataset,
          *ledger,
          *randomness,
@@ -120,10 +121,12 @@ class ProductSilo final : public AuditedSilo {
         const auto* reply = std::get_if<wire::ReplyMessage>(&one);
         if (reply == nullptr || seen == nullptr) continue;
         const std::vector<std::int64_t>& values = queries::values_of(reply->reply.answer);
-        seen->values.resize(static_cast<Eigen::Index>(values.size()));
+        Eigen::VectorXd said(static_cast<Eigen::Index>(values.size()));
         for (std::size_t j = 0; j < values.size(); ++j)
-          seen->values[static_cast<Eigen::Index>(j)] =
-              std::ldexp(static_cast<double>(values[j]), reply->reply.step_log2);
+          said[static_cast<Eigen::Index>(j)] = std::ldexp(static_cast<double>(values[j]), reply->reply.step_log2);
+        const bool two = std::holds_alternative<queries::SumsBesidePublic>(reply->reply.answer);
+        seen->open = two ? said.tail(said.size() / 2) : Eigen::VectorXd();
+        seen->values = two ? said.head(said.size() / 2) : said;
         seen->rows = static_cast<double>(send->bytes.size()) / 8.0;
         replied = true;
       }

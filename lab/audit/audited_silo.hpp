@@ -19,6 +19,8 @@ struct SeenRound {
   Eigen::VectorXd values;  // of the reply, in real units: a mean, a statistic's total, the number of what was selected
   // How many rows of work a reply's length or time speaks of, but for a constant: eight bytes are taken for one.
   double rows = 0.0;
+  // Of an answer with a block of public records: what it said of them, exactly. Nobody's secret is looked for in it.
+  Eigen::VectorXd open = {};
 };
 using Transcript = std::vector<SeenRound>;
 /// Where the next round asks. @param so_far all rounds before it

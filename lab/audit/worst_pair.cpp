@@ -250,7 +250,7 @@ data::Dataset plain_records(const jobs::Job& job, const jobs::CohortMember& memb
     for (Eigen::Index j = 0; j < records; ++j) out.targets[j] = layered || j % 2 == 0 ? 1.0 : -1.0;
     return out;
   };
-  return {block(member.facts.records), block(member.facts.holdout_records)};
+  return {block(member.facts.records), block(member.facts.holdout_records), block(member.facts.public_records)};
 }
 
 std::vector<PairShape> shapes_for(const jobs::Job& job, const planning::Plan& plan) {
