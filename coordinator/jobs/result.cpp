@@ -185,7 +185,12 @@ Json settings_of(const RunReport& report) {
       }
       out["public_records_of_silos"] = job.public_terms->at_silos;
       out["public_use"] = std::string(algorithms::name_of(job.public_terms->use));
-      if (job.public_side) out["weight_of_silos"] = job.public_side->weight;
+      const auto* mixed = std::get_if<algorithms::MixedGradients>(&job.public_terms->use);
+      if (job.public_side) {
+        out["weight_of_silos"] = job.public_side->weight;
+      } else if (mixed != nullptr && mixed->weight) {
+        out["weight_of_silos"] = *mixed->weight;
+      }
     }
   }
   for (const auto& [name, value] : job.algorithm->numbers()) out[name] = value;

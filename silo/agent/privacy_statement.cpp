@@ -396,13 +396,17 @@ std::string protected_mechanism_of(const jobs::Job& job, const planning::Plan& p
          "proven bound on all rounding";
 }
 
-std::string mechanism_of(const jobs::Job& job, const planning::Plan& plan) {
-  std::string out = protected_mechanism_of(job, plan);
+/// What leaves exactly in the same replies; nothing where no reply has a block of public records.
+std::string beside_of(const planning::Plan& plan) {
   for (const planning::Plan::Segment& segment : plan.segments())
     if (segment.release.public_records > 0)
-      return out + fmt::format("; beside it, exactly, the mean over {} records that their owner declared public",
-                               segment.release.public_records);
-  return out;
+      return fmt::format("; beside it, exactly, the mean over {} records that their owner declared public",
+                         segment.release.public_records);
+  return "";
+}
+
+std::string mechanism_of(const jobs::Job& job, const planning::Plan& plan) {
+  return protected_mechanism_of(job, plan) + beside_of(plan);
 }
 
 /// What remains where those who are trusted are not to be: epsilon at the same delta, nothing where there is no bound.
@@ -560,10 +564,10 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
     if (draws_exactly(plan) || draws_generalised(plan))
       text += fmt::format("  samplers     {}\n", samplers_of(plan, release_interval));
   } else {
-    text +=
-        fmt::format("  mechanism    {}, clip {}{}\n",
-                    local ? "Gaussian noise exactly rounded to a lattice" : mechanism_of(job, plan),
-                    clip_statement(job.bound), differences ? ", at most twice that for differences of gradients" : "");
+    text += fmt::format("  mechanism    {}, clip {}{}{}\n",
+                        local ? "Gaussian noise exactly rounded to a lattice" : protected_mechanism_of(job, plan),
+                        clip_statement(job.bound),
+                        differences ? ", at most twice that for differences of gradients" : "", beside_of(plan));
   }
   text += fmt::format("  noise        chosen by {}\n", chosen_by(job.noise_choice, plan));
   text += fmt::format("  accountant   {}\n", plan.accountant());

@@ -3,6 +3,7 @@
 
 #include "shared/base/files.hpp"
 #include "silo/agent/privacy_statement.hpp"
+#include "tests/support/small_federation.hpp"
 
 namespace undertone::silo {
 namespace {
@@ -45,6 +46,25 @@ TEST(StatisticsStatementTest, NoiseOfWantedWidthsIsTheJobs) {
   const std::string said = !concentrated ? concentrated.error().message
                                          : jobs::plan_of(*concentrated, concentrated->cohort.front()).error().message;
   EXPECT_NE(said.find("expected no rho"), std::string::npos) << said;
+}
+
+TEST(StatementTest, SaysWhatLeavesExactlyBesideTheNoise) {
+  tests::SmallFederation federation;
+  federation.public_records = 5;
+  const auto mechanism_of = [&] {
+    const PrivacyStatement statement = statement_of(jobs::parse_job(federation.job(), "job.json").value());
+    const std::string in_json = nlohmann::json::parse(statement.json).at("mechanism").get<std::string>();
+    const std::size_t line = statement.text.find("mechanism");
+    return std::pair(in_json, statement.text.substr(line, statement.text.find('\n', line) - line));
+  };
+  constexpr const char* kBeside = "beside it, exactly, the mean over 5 records that their owner declared public";
+  const auto without = mechanism_of();
+  EXPECT_EQ(without.first.find(kBeside), std::string::npos);
+  EXPECT_EQ(without.second.find(kBeside), std::string::npos);
+  federation.open_records = R"({"silos":true,"weight":0.5})";
+  const auto with = mechanism_of();
+  EXPECT_NE(with.first.find(kBeside), std::string::npos) << with.first;
+  EXPECT_NE(with.second.find(kBeside), std::string::npos) << with.second;
 }
 
 nlohmann::json objective_job() {
