@@ -23,7 +23,6 @@ namespace {
 constexpr std::size_t kNoisesMax = 16;  // kinds of releases that are listed
 
 using Json = nlohmann::ordered_json;
-using releases::Block;
 
 /// Plans of a cohort, and what parts of them cost, each computed once for silos that are alike.
 class Costs {
