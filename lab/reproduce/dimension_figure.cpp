@@ -1,20 +1,16 @@
 #include "lab/reproduce/dimension_figure.hpp"
 
-#include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "lab/plots/gnuplot.hpp"
-#include "shared/base/files.hpp"
+#include "lab/reproduce/resumable_figure.hpp"
 #include "shared/base/random_source.hpp"
 #include "shared/jobs/job.hpp"
 #include "simulation/direct_cohort.hpp"
-#include "simulation/resumable_lines.hpp"
 
 namespace undertone::lab {
 namespace {
@@ -134,21 +130,14 @@ class DimensionWork {
   std::map<std::tuple<RecordKind, std::size_t, std::size_t>, std::shared_ptr<const data::Dataset>> records_;
 };
 
-std::string line_of_cell(const Cell& cell, DimensionWork& work) {
-  DimensionJson line = {{"records", std::string(to_string(cell.kind))},
-                        {"dimension", cell.dimension},
-                        {"method", std::string(to_string(cell.method))},
-                        {"repetition", cell.repetition}};
-  const Result<std::vector<double>> excesses = work.excesses(cell);
-  if (excesses) {
-    line["excess"] = *excesses;
-  } else {
-    line["error"] = excesses.error().message;
-  }
-  return line.dump();
+DimensionJson description_of_cell(const Cell& cell) {
+  return {{"records", std::string(to_string(cell.kind))},
+          {"dimension", cell.dimension},
+          {"method", std::string(to_string(cell.method))},
+          {"repetition", cell.repetition}};
 }
 
-std::string header_of_dimensions(const DimensionFigure& figure) {
+DimensionJson header_of_dimensions(const DimensionFigure& figure) {
   DimensionJson settings = DimensionJson::array();
   for (const DimensionMethod method : kMethods) {
     DimensionJson tried = DimensionJson::array();
@@ -157,36 +146,22 @@ std::string header_of_dimensions(const DimensionFigure& figure) {
         tried.push_back(to_hex(sha256(job)));
     settings.push_back(std::move(tried));
   }
-  return DimensionJson{{"format", "undertone.dimensions/1"},
-                       {"figure", std::string(kDimensionFigure)},
-                       {"dimensions", figure.dimensions},
-                       {"repetitions", figure.repetitions},
-                       {"records", figure.records},
-                       {"epsilon", figure.epsilon},
-                       {"delta", figure.delta},
-                       {"jobs", std::move(settings)}}
-             .dump() +
-         "\n";
+  return {{"format", "undertone.dimensions/1"},
+          {"figure", std::string(kDimensionFigure)},
+          {"dimensions", figure.dimensions},
+          {"repetitions", figure.repetitions},
+          {"records", figure.records},
+          {"epsilon", figure.epsilon},
+          {"delta", figure.delta},
+          {"jobs", std::move(settings)}};
 }
 
 using Excesses = std::map<std::tuple<RecordKind, DimensionMethod, std::size_t>, ExcessTable>;
 
-Result<Excesses> read_lines(const DimensionFigure& figure, const std::filesystem::path& file) {
-  UNDERTONE_TRY(const std::string text, read_file(file, simulation::ResumableLines::kBytesMax));
+Excesses excesses_of(const std::vector<Cell>& cells, const std::vector<std::vector<double>>& points) {
   Excesses out;
-  std::size_t from = text.find('\n') + 1;
-  for (const Cell& cell : cells_of(figure)) {
-    const std::size_t to = text.find('\n', from);
-    const DimensionJson line = DimensionJson::parse(text.substr(from, to - from), nullptr, false);
-    from = to + 1;
-    if (to == std::string::npos || !line.is_object())
-      return Error{ErrorCode::InvalidData, fmt::format("{}: fewer lines than points", file.string())};
-    if (line.contains("error")) {
-      return Error{ErrorCode::InvalidData, fmt::format("{}: {}, {} features: {}", file.string(), to_string(cell.method),
-                                                       cell.dimension, line["error"].get<std::string>())};
-    }
-    out[{cell.kind, cell.method, cell.dimension}].push_back(line.at("excess").get<std::vector<double>>());
-  }
+  for (std::size_t i = 0; i < cells.size(); ++i)
+    out[{cells[i].kind, cells[i].method, cells[i].dimension}].push_back(points[i]);
   return out;
 }
 
@@ -503,30 +478,18 @@ double log_log_slope(std::span<const double> x, std::span<const double> values) 
 }
 
 Status reproduce_dimensions(const DimensionFigure& figure, const ReproduceRequest& request) {
-  const std::string name(kDimensionFigure);
-  const std::filesystem::path lines = request.out / (name + ".jsonl");
-  if (Status made = make_folder_for(lines); !made) return made;
   const std::vector<Cell> cells = cells_of(figure);
-  UNDERTONE_TRY(const std::unique_ptr<simulation::ResumableLines> runs,
-                simulation::ResumableLines::open(lines, header_of_dimensions(figure), cells.size()));
-  const auto begin = std::chrono::steady_clock::now();
   DimensionWork work(figure);
-  if (Status made = runs->make(request.threads, [&](std::size_t run) { return line_of_cell(cells[run], work); }); !made)
-    return made;
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  UNDERTONE_TRY(const Excesses excesses, read_lines(figure, lines));
-  UNDERTONE_TRY(const std::string text, text_of_dimensions(figure, excesses));
-  if (Status written =
-          write_file_atomically(request.out / (name + ".table.csv"), table_of_dimensions(figure, excesses));
-      !written)
-    return written;
-  if (Status written = write_file_atomically(request.out / (name + ".md"), text); !written) return written;
-  UNDERTONE_TRY(const Figure picture, picture_of_dimensions(figure, excesses));
-  std::string file = name;
-  std::replace(file.begin(), file.end(), '.', '_');
-  if (Status drawn = write_figure(picture, request.out, file); !drawn) return drawn;
-  fmt::print("{}\n{} points in {:.1f} s\n", text, cells.size() - std::min(cells.size(), runs->kept()), seconds);
-  return {};
+  ResumableFigure out{std::string(kDimensionFigure), header_of_dimensions(figure), cells.size(), {}, "excess", {}, {}};
+  out.describe = [&](std::size_t point) { return description_of_cell(cells[point]); };
+  out.compute = [&](std::size_t point) { return work.excesses(cells[point]); };
+  out.files = [&](const std::vector<std::vector<double>>& points) -> Result<FigureFiles> {
+    const Excesses excesses = excesses_of(cells, points);
+    UNDERTONE_TRY(std::string text, text_of_dimensions(figure, excesses));
+    UNDERTONE_TRY(Figure picture, picture_of_dimensions(figure, excesses));
+    return FigureFiles{table_of_dimensions(figure, excesses), std::move(text), std::move(picture)};
+  };
+  return reproduce_resumably(out, request);
 }
 
 }  // namespace undertone::lab

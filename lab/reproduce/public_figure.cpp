@@ -2,22 +2,20 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <tuple>
+#include <utility>
 
-#include "lab/plots/gnuplot.hpp"
 #include "lab/reproduce/dimension_figure.hpp"
 #include "lab/reproduce/paired_finding.hpp"
+#include "lab/reproduce/resumable_figure.hpp"
 #include "shared/algorithms/public/with_public_records.hpp"
 #include "shared/algorithms/sgd/minibatch_sgd.hpp"
-#include "shared/base/files.hpp"
 #include "shared/base/random_source.hpp"
 #include "simulation/direct_cohort.hpp"
-#include "simulation/resumable_lines.hpp"
 
 namespace undertone::lab {
 namespace {
@@ -64,7 +62,7 @@ std::size_t open_records(const PublicFigure& figure, double share) {
   return static_cast<std::size_t>(std::llround(share * static_cast<double>(figure.dimension)));
 }
 
-/// What a run is of, but for its step size.
+/// A run of a method is determined by this and by its step size.
 struct PublicSetup {
   data::Dataset dataset;
   std::shared_ptr<const models::PublicLoss> loss;
@@ -102,48 +100,27 @@ Result<planning::Plan> plan_of(const PublicFigure& figure, const algorithms::Met
   return planning::make_plan(method->schedule(shape), facts);
 }
 
-std::string line_of(const PublicFigure& figure, const PublicCell& cell) {
-  PublicJson line = {{"public_share", cell.share},
-                     {"epsilon", cell.epsilon},
-                     {"method", std::string(to_string(cell.method))},
-                     {"repetition", cell.repetition}};
-  const Result<std::vector<double>> losses =
-      public_losses(figure, cell.method, cell.share, cell.epsilon, cell.repetition + 1);
-  if (losses) {
-    line["loss"] = *losses;
-  } else {
-    line["error"] = losses.error().message;
-  }
-  return line.dump();
+PublicJson description_of(const PublicCell& cell) {
+  return {{"public_share", cell.share},
+          {"epsilon", cell.epsilon},
+          {"method", std::string(to_string(cell.method))},
+          {"repetition", cell.repetition}};
 }
 
-std::string header_of(const PublicFigure& figure) {
-  return PublicJson{{"format", "undertone.public/1"}, {"figure", std::string(kPublicFigure)},
-                    {"dimension", figure.dimension},  {"public_shares", figure.public_shares},
-                    {"epsilons", figure.epsilons},    {"records", figure.records},
-                    {"rounds", figure.rounds},        {"delta", figure.delta},
-                    {"steps", figure.steps},          {"repetitions", figure.repetitions}}
-             .dump() +
-         "\n";
+PublicJson header_of(const PublicFigure& figure) {
+  return {{"format", "undertone.public/1"}, {"figure", std::string(kPublicFigure)},
+          {"dimension", figure.dimension},  {"public_shares", figure.public_shares},
+          {"epsilons", figure.epsilons},    {"records", figure.records},
+          {"rounds", figure.rounds},        {"delta", figure.delta},
+          {"steps", figure.steps},          {"repetitions", figure.repetitions}};
 }
 
 using PublicLosses = std::map<std::tuple<double, double, PublicMethod>, ExcessTable>;
 
-Result<PublicLosses> read_losses(const PublicFigure& figure, const std::filesystem::path& file) {
-  UNDERTONE_TRY(const std::string text, read_file(file, simulation::ResumableLines::kBytesMax));
+PublicLosses losses_of(const std::vector<PublicCell>& cells, const std::vector<std::vector<double>>& points) {
   PublicLosses out;
-  std::size_t from = text.find('\n') + 1;
-  for (const PublicCell& cell : cells_of(figure)) {
-    const std::size_t to = text.find('\n', from);
-    const PublicJson line = PublicJson::parse(text.substr(from, to - from), nullptr, false);
-    from = to + 1;
-    if (to == std::string::npos || !line.is_object())
-      return Error{ErrorCode::InvalidData, fmt::format("{}: fewer lines than points", file.string())};
-    if (line.contains("error"))
-      return Error{ErrorCode::InvalidData,
-                   fmt::format("{}: {}: {}", file.string(), to_string(cell.method), line["error"].get<std::string>())};
-    out[{cell.share, cell.epsilon, cell.method}].push_back(line.at("loss").get<std::vector<double>>());
-  }
+  for (std::size_t i = 0; i < cells.size(); ++i)
+    out[{cells[i].share, cells[i].epsilon, cells[i].method}].push_back(points[i]);
   return out;
 }
 
@@ -357,27 +334,20 @@ Result<std::vector<double>> public_losses(const PublicFigure& figure, PublicMeth
 }
 
 Status reproduce_public(const PublicFigure& figure, const ReproduceRequest& request) {
-  const std::string name(kPublicFigure);
-  const std::filesystem::path lines = request.out / (name + ".jsonl");
-  if (Status made = make_folder_for(lines); !made) return made;
   const std::vector<PublicCell> cells = cells_of(figure);
-  UNDERTONE_TRY(const std::unique_ptr<simulation::ResumableLines> runs,
-                simulation::ResumableLines::open(lines, header_of(figure), cells.size()));
-  const auto begin = std::chrono::steady_clock::now();
-  if (Status made = runs->make(request.threads, [&](std::size_t run) { return line_of(figure, cells[run]); }); !made)
-    return made;
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  UNDERTONE_TRY(const PublicLosses losses, read_losses(figure, lines));
-  UNDERTONE_TRY(const std::string text, text_of(figure, losses));
-  if (Status written = write_file_atomically(request.out / (name + ".table.csv"), table_of(figure, losses)); !written)
-    return written;
-  if (Status written = write_file_atomically(request.out / (name + ".md"), text); !written) return written;
-  UNDERTONE_TRY(const Figure picture, picture_of(figure, losses));
-  std::string file = name;
-  std::replace(file.begin(), file.end(), '.', '_');
-  if (Status drawn = write_figure(picture, request.out, file); !drawn) return drawn;
-  fmt::print("{}\n{} points in {:.1f} s\n", text, cells.size() - std::min(cells.size(), runs->kept()), seconds);
-  return {};
+  ResumableFigure out{std::string(kPublicFigure), header_of(figure), cells.size(), {}, "loss", {}, {}};
+  out.describe = [&](std::size_t point) { return description_of(cells[point]); };
+  out.compute = [&](std::size_t point) {
+    const PublicCell& cell = cells[point];
+    return public_losses(figure, cell.method, cell.share, cell.epsilon, cell.repetition + 1);
+  };
+  out.files = [&](const std::vector<std::vector<double>>& points) -> Result<FigureFiles> {
+    const PublicLosses losses = losses_of(cells, points);
+    UNDERTONE_TRY(std::string text, text_of(figure, losses));
+    UNDERTONE_TRY(Figure picture, picture_of(figure, losses));
+    return FigureFiles{table_of(figure, losses), std::move(text), std::move(picture)};
+  };
+  return reproduce_resumably(out, request);
 }
 
 }  // namespace undertone::lab

@@ -32,7 +32,7 @@ struct PublicFigure {
   std::size_t repetitions = 2;  // each with records and noise of its own, >= 2
   bool judged = true;
 };
-/// As it stands in docs/experiments.md, or a small part of it that judges nothing.
+/// This is the figure of docs/experiments.md, or a small part of it that judges nothing.
 [[nodiscard]] PublicFigure public_figure(bool quick);
 
 /// y = <w*, x> + u, w* and x standard normal, u of standard deviation 1/2.

@@ -15,7 +15,7 @@ TEST(PublicFigureTest, ThrowAwayHasItsClosedForm) {
   EXPECT_NEAR(throw_away_loss(2000, 3000), 0.7505, 5e-5);
   EXPECT_NEAR(throw_away_loss(2000, 7500), 0.3409, 5e-5);
   EXPECT_NEAR(throw_away_loss(2000, 37500), 0.2641, 5e-5);
-  // And has it on invented records: of 64 repetitions at d = 10, n = 40 the mean is within 4 standard errors.
+  // The mean on invented records agrees: of 64 repetitions at d = 10, n = 40 the mean is within 4 standard errors.
   PublicFigure figure = public_figure(true);
   figure.dimension = 10;
   figure.records = 100;
