@@ -7,6 +7,7 @@
 
 #include "shared/base/byte_stream.hpp"
 #include "shared/data/csv_reader.hpp"
+#include "shared/geometry/parameter.hpp"
 
 namespace undertone::jobs {
 namespace {
@@ -15,8 +16,8 @@ constexpr std::size_t kFileBytesMax = std::size_t{256} << 20U;
 constexpr double kLeastRidge = 1e-6;
 constexpr double kLeastPerWeight = 2.0;  // public records, where what they vary by is to be trusted: spec 0.2
 
-/// sum_i p_i^2 / n_i, p_i a silo's share of the weights: what the weighted mean over all silos' records varies by,
-/// where one record varies by 1.
+/// This is sum_i p_i^2 / n_i, p_i a silo's share of the weights: the variance of the weighted mean over all silos'
+/// records, where one record has variance 1.
 double protected_share(const Job& job) {
   double weights = 0.0;
   for (const CohortMember& member : job.cohort) weights += static_cast<double>(member.weight);
@@ -28,7 +29,7 @@ double protected_share(const Job& job) {
   return out;
 }
 
-/// Of the weighted mean gradient of all silos.
+/// The variance that noise adds to the weighted mean gradient of all silos.
 double noise_of_mean(const Job& job, const GradientNoise& noise) {
   double weights = 0.0;
   for (const CohortMember& member : job.cohort) weights += static_cast<double>(member.weight);
@@ -57,7 +58,7 @@ double warm_ridge(const Job& job, double records) {
   return job.algorithm->problem().regulariser.l2() * all / records;
 }
 
-/// In a pass of its own: nothing is made of a file that is another.
+/// The file is read for this alone, so that no record is made of another file.
 Result<Digest> digest_of(const std::filesystem::path& file) {
   std::ifstream stream(file, std::ios::binary);
   Sha256 digest;
@@ -72,7 +73,7 @@ Result<Digest> digest_of(const std::filesystem::path& file) {
   return digest.finish();
 }
 
-/// Where a service keeps its files is no operator's business.
+/// An operator is not told where a service keeps its files.
 std::string without(const std::string& folder, std::string text) {
   if (folder.empty()) return text;
   const std::string prefix = folder + "/";
@@ -81,7 +82,7 @@ std::string without(const std::string& folder, std::string text) {
   return text;
 }
 
-/// What a job of mixed gradients weighs the silos' with, and why.
+/// Finds the weight of the silos' gradients in a job of mixed gradients, and says why it is that one.
 void weigh(const Job& job, const algorithms::MixedGradients& how, const models::PublicLoss& loss, double ridge,
            const GradientNoise& noise, PublicSide& out) {
   double records = static_cast<double>(loss.records());  // public ones, wherever they are
@@ -98,7 +99,7 @@ void weigh(const Job& job, const algorithms::MixedGradients& how, const models::
         fmt::format("{} public records are fewer than two for each of {} weights, and what they vary by is "
                     "then not known",
                     loss.records(), loss.dimension()));
-  // A half may be singular without a ridge, where the whole is not.
+  // A part of the records may be singular without a ridge where the whole is not.
   const Result<double> found = loss.cross_fitted_variance(how.gradients, clip, ridge > 0.0 ? ridge : kLeastRidge);
   if (!found) return unknown(found.error().message);
   // A clipped gradient's variance is at most the clip norm's square, whatever the raw ones' is: the silos' are clipped.
@@ -188,6 +189,13 @@ Result<PublicSide> public_side_of(const Job& job, const models::PublicLoss& loss
     if (!minimiser)
       return refuse("where the run would start: " + minimiser.error().message + ", a warm_ridge, or no warm_start");
     algorithms::Problem problem = job.algorithm->problem();
+    // Such weights are no point of a model, and a projection of them would end the process.
+    const double largest = minimiser->weights.allFinite() ? minimiser->weights.cwiseAbs().maxCoeff() : INFINITY;
+    if (largest > geometry::kParameterMax || !problem.representable(minimiser->weights))
+      return refuse(fmt::format(
+          "where the run would start: the records' minimiser has a weight of {:.3g}, which is more than a point may "
+          "have: expected a larger warm_ridge, or \"warm_start\": false",
+          largest));
     problem.settle(minimiser->weights);
     if (const auto made = job.algorithm->make_at(minimiser->weights); !made)
       return refuse("where the run would start: " + made.error().message + ": expected \"warm_start\": false");
@@ -239,7 +247,7 @@ Result<std::optional<PublicSide>> read_public_side(std::string_view bytes, const
   }
   if (const Status end = reader.end(); !end) return end.error();
   if (!(out.weight >= 0.0 && out.weight <= 1.0) || started > 1 ||
-      (out.start && (out.start->size() != job.algorithm->problem().dimension || !out.start->allFinite())))
+      (out.start && (out.start->size() != job.algorithm->problem().dimension || !job.algorithm->make_at(*out.start))))
     return damaged;
   return std::optional(std::move(out));
 }

@@ -15,7 +15,7 @@
 
 namespace undertone::jobs {
 
-/// Whether the job counts on a file of public records at the coordinator.
+/// Returns whether the job counts on a file of public records at the coordinator.
 [[nodiscard]] bool brings_file(const JobTerms& job);
 
 /// Reads the public records of a job. @pre it brings a file @param folder that holds the file
@@ -24,27 +24,26 @@ namespace undertone::jobs {
 [[nodiscard]] Result<std::shared_ptr<const models::PublicLoss>> load_public_records(
     const Job& job, const std::optional<std::filesystem::path>& folder);
 
-/// What a plan adds to one round's mean gradient of its silo, in the mean over its rounds: the variance of all
-/// coordinates together.
-/// @return 0 where it asks for no gradients
+/// The variance of the noise in one round's mean gradient of the plan's silo: the sum over all coordinates, the mean
+/// over the rounds. @return 0 where the plan asks for no gradients
 [[nodiscard]] double noise_of_gradient(const std::vector<planning::Plan::Segment>& plan);
-using GradientNoise = std::map<PlannedFacts, double>;  // of each kind of silo
+using GradientNoise = std::map<PlannedFacts, double>;  // `noise_of_gradient` of each kind of silo
 
-/// What a job's file of public records tells before its first round. A function of the job, the records and the plans.
-/// @param noise of every kind of silo of the cohort
+/// Finds what a job's file of public records tells before its first round. It is a function of the job, the records and
+/// the plans. @param noise of every kind of silo of the cohort
 /// @return an error where the records settle no starting point that the job asks for
 [[nodiscard]] Result<PublicSide> public_side_of(const Job& job, const models::PublicLoss& loss,
                                                 const GradientNoise& noise);
 
-/// The same, with the records read and every kind of silo planned.
+/// Does the same, and reads the records and plans every kind of silo first.
 [[nodiscard]] Result<PublicSide> public_side(const Job& job, const std::optional<std::filesystem::path>& folder,
                                              const Planner& planner = plan_of);
 
-/// The bytes that are kept with a run; empty of a job without public records.
+/// Returns the bytes that are kept with a run. They are empty for a job without public records.
 [[nodiscard]] std::string save(const std::optional<PublicSide>& side);
 [[nodiscard]] Result<std::optional<PublicSide>> read_public_side(std::string_view bytes, const Job& job);
 
-/// `make_algorithm` of jobs whose public records are in this folder.
+/// Returns a `make_algorithm` for jobs whose public records are in this folder.
 [[nodiscard]] AlgorithmMaker algorithms_with(std::optional<std::filesystem::path> folder);
 
 }  // namespace undertone::jobs

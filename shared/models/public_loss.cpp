@@ -12,23 +12,11 @@ namespace undertone::models {
 namespace {
 
 constexpr int kStepsMax = 2000;                              // of the accelerated descent
-constexpr std::uint64_t kWorkMax = std::uint64_t{1} << 32U;  // products of all of its passes
+constexpr std::uint64_t kWorkMax = std::uint64_t{1} << 31U;  // products of all of its passes over the records
 constexpr double kSettled = 1e-10;                           // a step so short against the point is the last
 constexpr double kConditionMax = 1e12;                       // of a least-squares problem
 
 }  // namespace
-
-std::string_view to_string(PublicGradients gradients) noexcept {
-  switch (gradients) {
-    case PublicGradients::Raw:
-      return "raw";
-    case PublicGradients::Clipped:
-      return "clipped";
-    case PublicGradients::Rescaled:
-      return "rescaled";
-  }
-  return "";
-}
 
 Result<PublicLoss> PublicLoss::create(const LinearModel& model, Records records) {
   const auto refuse = [](std::string why) { return Error{ErrorCode::InvalidArgument, std::move(why)}; };
@@ -205,10 +193,14 @@ Result<Minimiser> PublicLoss::least_squares_minimiser(double ridge) const {
 
 Minimiser PublicLoss::descended_minimiser(double ridge) const {
   // Source: Beck and Teboulle 2009, FISTA with backtracking; restarts of O'Donoghue and Candes 2015.
-  const auto pass =
-      static_cast<std::uint64_t>(4 * records() * dimension());  // gradients and values, with some steps twice
-  const auto steps = static_cast<int>(std::min<std::uint64_t>(kStepsMax, kWorkMax / pass + 1));
+  const auto pass = static_cast<std::uint64_t>(records() * dimension());
+  std::uint64_t work = 0;  // counted as it is done, since the file decides how often a step is tried again
+  const auto value_at = [&](const Eigen::VectorXd& at) {
+    work += pass;
+    return value(at, ridge);
+  };
   const auto gradient_at = [&](const Eigen::VectorXd& at) {
+    work += 2 * pass;
     Eigen::VectorXd out = mean_gradient(at, PublicGradients::Raw, 0.0);
     out.head(model_.features()) += ridge * at.head(model_.features());
     return out;
@@ -217,14 +209,14 @@ Minimiser PublicLoss::descended_minimiser(double ridge) const {
   Eigen::VectorXd ahead = point;
   double momentum = 1.0;
   double smoothness = std::max(norms_squared_.maxCoeff() / 64.0 + ridge, 1e-12);
-  for (int k = 0; k < steps && !WorkMeter::stopped(); ++k) {
+  for (int k = 0; k < kStepsMax && work < kWorkMax && !WorkMeter::stopped(); ++k) {
     const Eigen::VectorXd gradient = gradient_at(ahead);
-    const double here = value(ahead, ridge);
+    const double here = value_at(ahead);
     const double slope = gradient.squaredNorm();
     smoothness *= 0.9;
     Eigen::VectorXd next = ahead - gradient / smoothness;
-    for (int doubled = 0; doubled < 60 && !(value(next, ridge) <= here - slope / (2.0 * smoothness)); ++doubled) {
-      // What rounding leaves of the promised decrease no step shows.
+    for (int doubled = 0; doubled < 60 && !(value_at(next) <= here - slope / (2.0 * smoothness)); ++doubled) {
+      // The promised decrease is less than what rounding hides.
       if (slope / (2.0 * smoothness) <= 1e-15 * std::abs(here)) break;
       smoothness *= 2.0;
       next = ahead - gradient / smoothness;

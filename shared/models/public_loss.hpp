@@ -8,28 +8,26 @@
 
 namespace undertone::models {
 
-/// How the gradients of public records enter their mean.
+/// This says how the gradients of public records enter their mean.
 enum class PublicGradients : std::uint8_t {
   Raw = 1,  // as they are
   Clipped,  // each to an l2 norm, as the protected ones are
   Rescaled  // each to exactly that norm; a gradient of 0 stays 0. Source: spec public-data 5.2 (A.4.1.3)
 };
-/// "raw", "clipped", "rescaled"
-[[nodiscard]] std::string_view to_string(PublicGradients gradients) noexcept;
 
-/// Where a mean loss is least.
+/// The point where a mean loss is least.
 struct Minimiser {
   Eigen::VectorXd weights;  // [d]
 };
 
-/// A linear model's mean loss over records that need no protection: what whoever holds them computes exactly. Nothing
-/// here is private, and nothing here is ever asked of a silo.
+/// A linear model's mean loss over records that need no protection. Who holds the records computes it exactly: nothing
+/// here is private, and no silo is ever asked for it.
 class PublicLoss {
  public:
-  /// Numbers of all records together, at most: what computing on them is bounded by.
+  /// All records together have at most so many numbers, which bounds the work on them.
   static constexpr std::int64_t kNumbersMax = std::int64_t{1} << 23;
-  /// Weights, at most, of what is solved exactly by a matrix of them all.
-  static constexpr Eigen::Index kExactMax = 1024;
+  /// A problem of at most so many weights is solved exactly, by a matrix of them all.
+  static constexpr Eigen::Index kExactMax = 512;
 
   /// @return an error where there is no record, the records have other features than the model, a number is not finite,
   /// there are more numbers than `kNumbersMax`, or the loss has a kink
@@ -45,8 +43,8 @@ class PublicLoss {
   /// @param length of a clipped or a rescaled gradient
   [[nodiscard]] Eigen::VectorXd mean_gradient(const Eigen::Ref<const Eigen::VectorXd>& weights,
                                               PublicGradients gradients, double length) const;
-  /// The same of a record's gradient at one point less that at another. What would be rescaled is clipped: a difference
-  /// that vanishes has no length that could be blown up.
+  /// Does the same for a record's gradient at one point less that at another. Rescaled means clipped here, since a
+  /// difference that vanishes must not be made long.
   [[nodiscard]] Eigen::VectorXd mean_difference(const Eigen::Ref<const Eigen::VectorXd>& weights,
                                                 const Eigen::Ref<const Eigen::VectorXd>& from,
                                                 PublicGradients gradients, double length) const;
@@ -62,10 +60,10 @@ class PublicLoss {
   /// spec public-data 5.1 (Theorems 23, 87).
   /// @param ball of radius D/2, around 0 @param lipschitz L > 0, of a record's gradient, the ridge's included
   [[nodiscard]] Eigen::VectorXd one_pass(const geometry::L2Ball& ball, double lipschitz, double ridge) const;
-  /// V^2, the trace of the covariance of a record's gradient, cross-fitted: what the gradients of every fifth record
-  /// vary by is measured at the minimiser of the other four fifths, and so on (of halves where there are fewer than
-  /// ten). At the minimiser of the same records it would be too small, as these have been fitted; files may be sorted,
-  /// so that folds take turns. Source: spec public-data 0.2.
+  /// Returns V^2, the trace of the covariance of a record's gradient, cross-fitted: the variance over every fifth
+  /// record is measured at the minimiser of the other four fifths, and so on. Fewer than ten records make two parts. At
+  /// the minimiser of the same records the variance would be too small, since these have been fitted. The parts take
+  /// turns in the file's order, since a file may be sorted. Source: spec public-data 0.2.
   /// @param ridge of the minimisers, > 0 where a part is singular
   /// @return an error where there are fewer than four records, or a part has no minimiser
   [[nodiscard]] Result<double> cross_fitted_variance(PublicGradients gradients, double length, double ridge) const;
@@ -83,10 +81,10 @@ class PublicLoss {
   void treat(PublicGradients gradients, double length, Eigen::VectorXd& factors) const;
   /// The mean of factors times records: [d].
   [[nodiscard]] Eigen::VectorXd mean_of(const Eigen::VectorXd& factors) const;
-  /// Trace of the covariance at a point. At least two records.
+  /// Returns the trace of the covariance at a point. @pre there are at least two records
   [[nodiscard]] double gradient_variance(const Eigen::Ref<const Eigen::VectorXd>& weights, PublicGradients gradients,
                                          double length) const;
-  /// The records of one fold of so many, or all others.
+  /// Returns the records of one fold of so many, or all others.
   [[nodiscard]] PublicLoss fold(Eigen::Index fold, Eigen::Index folds, bool others) const;
   [[nodiscard]] Result<Minimiser> least_squares_minimiser(double ridge) const;
   [[nodiscard]] Minimiser descended_minimiser(double ridge) const;

@@ -1,9 +1,12 @@
 #include "shared/jobs/public_records.hpp"
 
+#include <cmath>
 #include <filesystem>
 #include <gtest/gtest.h>
+#include <limits>
 
 #include "shared/base/files.hpp"
+#include "shared/base/random_source.hpp"
 #include "tests/support/small_federation.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -115,7 +118,7 @@ TEST(PublicRecordsTest, AnotherFileIsRefusedInWords) {
   says("expected a file that is not empty");
 }
 
-// Nothing of the folder, nor of a file that is another, is told.
+// The operator is told nothing of the folder, nor of a file that is another.
 TEST(PublicRecordsTest, AFileThatTheSchemaDoesNotReadIsRefusedByItsNameAlone) {
   Brought brought;
   const std::string text = "y,x0,x1\nyes,0,0\n";
@@ -164,6 +167,34 @@ TEST(PublicRecordsTest, WhatIsKeptOfThemIsReadAgainToTheBit) {
   const Job without = parse_job(plain.job(), "job.json").value();
   EXPECT_FALSE(read_public_side(kept, without));
   EXPECT_FALSE(read_public_side("", without).value().has_value());
+}
+
+TEST(PublicRecordsTest, AKeptStartThatIsNoPointOfTheJobIsDamaged) {
+  const Job job = Brought().job().value();
+  PublicSide side = Brought().side().value();
+  for (const double wrong : {1e200, std::numeric_limits<double>::infinity(), std::nan("")}) {
+    side.start->setConstant(wrong);
+    EXPECT_FALSE(read_public_side(save(side), job)) << wrong;
+  }
+  side.start = Eigen::VectorXd::Zero(side.start->size() + 1);
+  EXPECT_FALSE(read_public_side(save(side), job));
+}
+
+// The parser takes numbers from 1e-120 and labels to 1e50: their least squares are no model.
+TEST(PublicRecordsTest, AMinimiserThatNoPointCanHaveEndsTheJobInWords) {
+  RandomSource random(3);
+  models::Records records{Eigen::MatrixXd(5, 9), Eigen::VectorXd(9)};
+  for (double& number : records.features.reshaped()) number = 1e-120 * (random.unit() - 0.5);
+  for (double& number : records.targets) number = 1e50 * random.unit();
+  const models::PublicLoss loss = models::PublicLoss::create({models::Loss::LeastSquares, 5, false}, records).value();
+  for (const char* domain : {R"({"kind":"whole_space"})", R"({"kind":"l2_ball","radius":5})"}) {
+    Brought brought(R"(,"warm_ridge":0,"weight":0.5)", models::Loss::LeastSquares);
+    brought.federation.domain = domain;
+    const Result<PublicSide> side = public_side_of(brought.job().value(), loss, {});
+    ASSERT_FALSE(side);
+    EXPECT_NE(side.error().message.find("which is more than a point may have"), std::string::npos)
+        << side.error().message;
+  }
 }
 
 TEST(PublicRecordsTest, WithoutThemTheAlgorithmRefusesItsFirstAdvance) {
