@@ -17,9 +17,9 @@ using Json = nlohmann::ordered_json;
 constexpr double kClearly = 0.95;  // of the smaller error of one side: both together are worth it below
 constexpr double kFree = 1.1;      // times the error without noise
 
-/// What a command says of a job.
+/// This is what the command says of a job.
 struct Advised {
-  std::string why_not;  // nothing is known; else empty
+  std::string why_not;  // says why nothing is known; empty where something is
   PublicAdvice advice;
   double weight = 1.0;
   std::optional<PublicRate> rate;

@@ -11,8 +11,8 @@
 
 namespace undertone::operators {
 
-/// Which of three ways has the least error in the mean gradient of a whole run: the public records alone, the silos
-/// alone, or both at the best weight. Of records that all have one law.
+/// This says which of three ways has the least error in the mean gradient of a whole run: the public records alone, the
+/// silos alone, or both at the best weight. It assumes that all records have one law.
 struct PublicAdvice {
   std::int64_t records = 0;   // public ones
   double public_alone = 0.0;  // root of the mean squared error, each
@@ -35,7 +35,7 @@ struct PublicRate {
   double protected_alone = 0.0;
   double helps_above = 0.0;  // public records
 };
-/// Of (epsilon, delta): L D min(1 / sqrt(n_pub), sqrt(d ln(1/delta)) / (n epsilon) + 1 / sqrt(n)).
+/// For (epsilon, delta) it is L D min(1 / sqrt(n_pub), sqrt(d ln(1/delta)) / (n epsilon) + 1 / sqrt(n)).
 /// @param scale L D
 [[nodiscard]] PublicRate public_rate(double scale, double dimension, double records, double public_records,
                                      double epsilon, double delta);

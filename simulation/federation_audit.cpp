@@ -74,7 +74,7 @@ void FederationAudit::submitted(const RunId& run, const std::string& job) {
   Result<jobs::Job> parsed = jobs::parse_job(job, "job");
   UNDERTONE_CHECK(parsed.has_value());
   if (jobs::brings_file(*parsed)) {
-    // Where the file has become another since the coordinator took the job, the run ends at its first advance.
+    // The run ends at its first advance where the file has become another since the coordinator took the job.
     if (Result<jobs::PublicSide> side = jobs::public_side(*parsed, public_folder_, planner_))
       parsed->public_side = *std::move(side);
   }

@@ -19,7 +19,7 @@ struct SeenRound {
   Eigen::VectorXd values;  // of the reply, in real units: a mean, a statistic's total, the number of what was selected
   // How many rows of work a reply's length or time speaks of, but for a constant: eight bytes are taken for one.
   double rows = 0.0;
-  // Of an answer with a block of public records: what it said of them, exactly. Nobody's secret is looked for in it.
+  // This is the exact block of an answer that has one. It is about public records, so that no attack looks at it.
   Eigen::VectorXd open = {};
 };
 using Transcript = std::vector<SeenRound>;

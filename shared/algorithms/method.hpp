@@ -91,7 +91,7 @@ class Method {
     [[nodiscard]] virtual planning::Schedule schedule(const GradientShape& shape) const = 0;
     /// The algorithm at its start. @return an error that names the setting that does not serve
     [[nodiscard]] virtual Result<std::unique_ptr<FederatedAlgorithm>> make() const = 0;
-    /// The same from another starting point. @param point [d], in the domain up to rounding
+    /// Does the same from another starting point. @param point [d], in the domain up to rounding
     [[nodiscard]] virtual Result<std::unique_ptr<FederatedAlgorithm>> make_at(Eigen::VectorXd point) const = 0;
     /// The noise that the source prints for its theorem; local SGD, which has none, gives that of the experiments.
     /// @see NoiseShifts

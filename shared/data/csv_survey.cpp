@@ -176,7 +176,7 @@ char separator_of(std::string_view text) {
   const auto first = separators_in(text);
   const auto second = separators_in(text);
   constexpr std::size_t kBlank = kSeparators.size() - 1;
-  // Where two stand equally often, the comma comes last: it may belong to a name or to a number.
+  // The comma comes last where two stand equally often: it may belong to a name or to a number.
   const auto rank = [&](std::size_t i) {
     return std::tuple(first[i] > 0 && first[i] == second[i], first[i], kSeparators[i].mark != ',');
   };

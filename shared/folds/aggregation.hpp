@@ -71,7 +71,8 @@ class TallyFold {
   Eigen::Index replies_ = 0;
 };
 
-/// Replies of two blocks: the weighted mean of the first, and of the second that of the records that it is of.
+/// Folds replies of two blocks: of the first the weighted mean, and of the second the mean over the records that it
+/// counts.
 class BesideFold {
  public:
   /// @param dimension of one block

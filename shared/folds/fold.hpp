@@ -57,7 +57,7 @@ class LatticeFold {
 
 /// The mean of the replies' numbers, or what the job asks for in its place. @see Aggregation
 struct Mean {
-  /// Of public records, of an ask beside them, over the silos that have some: each counts as many as it has.
+  /// The mean over public records, where the ask is beside them. Each silo counts as many records as it has.
   struct Open {
     Eigen::VectorXd values;     // [dimension of the ask], in real units
     std::uint64_t records = 0;  // of all that answered, together

@@ -24,7 +24,7 @@ class AskedShapes {
   [[nodiscard]] std::optional<std::size_t> of_round(RoundIndex round) const;
   /// p of the norm l_p in which a difference's points are apart. @see releases::Ask
   [[nodiscard]] double distance_exponent(std::size_t shape) const { return distance_exponents_.at(shape); }
-  /// Whether the round's replies have a second half, of public records.
+  /// Returns whether the round's replies have a second half, of public records.
   [[nodiscard]] bool beside_public(RoundIndex round) const;
 
  private:
@@ -63,8 +63,8 @@ class PlausibleReplies {
   /// Whether a reply may be honest. False for a round that no plan has.
   /// @param values [dimension of the release], in steps of the wire lattice
   [[nodiscard]] bool admits(const Asked& asked, const std::vector<std::int64_t>& values) const;
-  /// Of the half of public records: the norm of what is said of them, and the largest that is admitted. An honest mean
-  /// of clipped vectors is no longer than the clip, and of no records it is 0.
+  /// For the half of public records, this is the norm of what is said of them and the largest that is admitted. An
+  /// honest mean of clipped vectors is no longer than the clip, and that of no records is 0.
   [[nodiscard]] double public_length(const Asked& asked, const std::vector<std::int64_t>& values) const;
   [[nodiscard]] double public_reach(const Asked& asked) const;
   /// The norm that counts, in real units: beside public records of the first half. @pre of a local run: as many values
@@ -90,7 +90,7 @@ class PlausibleReplies {
     double noise = 0.0;     // standard deviation of a coordinate's
     double open = 0.0;      // of the half of public records: the clip, or 0 where the silo has none
   };
-  /// Of the clip that the distance of the query's points leaves. @pre the round is planned
+  /// Returns the share of the clip that the distance of the query's points leaves. @pre the round is planned
   [[nodiscard]] double share_of(const Asked& asked) const;
   explicit PlausibleReplies(const queries::WireLattice& wire) : wire_(wire) {}
   [[nodiscard]] static Bound bound_of(const planning::Release& release, const queries::WireLattice& wire);

@@ -79,13 +79,13 @@ struct JobTerms {
   [[nodiscard]] const releases::ClipNorm& clip() const;
 };
 
-/// What a job's public records tell before its first round: of the coordinator's alone.
+/// This is what the coordinator's public records tell before a job's first round.
 struct PublicSide {
   double weight = 1.0;                        // of the silos' gradients, in [0, 1]
   std::string why;                            // it is this one, for people
   std::optional<Eigen::VectorXd> start = {};  // where the run starts: [d]
-  /// What the mean gradient of each side is off by, over a whole run: the mean square of its distance from what more
-  /// records would say. Nothing where nobody knows how much gradients vary.
+  /// The mean squared error of each side's mean gradient over a whole run, against what endless records would say. It
+  /// is empty where nobody knows how much gradients vary.
   struct Errors {
     double open = 0.0;      // of the public records alone
     double silos = 0.0;     // of the silos' records and their noise
@@ -99,7 +99,7 @@ struct PublicSide {
 /// A job in its settled form: nothing is left to be chosen, so that it can be planned and run.
 struct Job : JobTerms {
   algorithms::Method algorithm;  // of a job of statistics what asks for them
-  /// Nothing of a job without public records, and wherever these are not, as at a silo.
+  /// It is empty for a job without public records, and where these are not at hand, as at a silo.
   std::optional<PublicSide> public_side = {};
 };
 
@@ -164,7 +164,7 @@ inline constexpr std::size_t kJobBytesMax = std::size_t{1} << 20U;
 /// The plan of one member: the same pure function at both ends.
 [[nodiscard]] Result<planning::Plan> plan_of(const Job& job, const CohortMember& member);
 
-/// Of a job with public records it refuses its first `advance`. @see algorithms_with
+/// The algorithm of a job with public records refuses its first `advance`. @see algorithms_with
 [[nodiscard]] std::unique_ptr<algorithms::FederatedAlgorithm> make_algorithm(const Job& job);
 /// @param load reads a job's public records; may be empty
 [[nodiscard]] std::unique_ptr<algorithms::FederatedAlgorithm> make_algorithm_with(

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "shared/base/overloaded.hpp"
 #include "shared/jobs/dialect_section.hpp"
 #include "shared/releases/ask.hpp"
 
@@ -11,7 +10,7 @@ namespace {
 
 constexpr double kRidgeMax = 1e6;
 
-/// Whether the text is the name of a file and leads nowhere else.
+/// Returns whether the text is the name of a file and leads nowhere else.
 bool is_plain_name(const std::string& name) {
   return !name.empty() && name.size() <= 255 && name != "." && name != ".." &&
          name.find_first_of("/\\") == std::string::npos && name.find('\0') == std::string::npos;
@@ -134,7 +133,7 @@ void check_public(const PublicTerms& terms, const AroundPublic& job, config::Pro
     return;
   }
   if (!linear->linear_loss().is_smooth()) refuse("", "expected none: the loss has a kink, and is not smoothed");
-  // Before anything is read: what a file's records take, encoded, and their labels.
+  // This bounds what the encoded records and their labels take, before anything is read.
   if (terms.file && terms.file->records > models::PublicLoss::kNumbersMax / (job.width + 1))
     refuse("/records", fmt::format("expected at most {} records of {} encoded numbers, got {}",
                                    models::PublicLoss::kNumbersMax / (job.width + 1), job.width, terms.file->records));

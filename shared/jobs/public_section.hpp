@@ -33,10 +33,10 @@ struct PublicTerms {
   std::optional<double> warm_ridge = {};  // of that loss; without it the regulariser's strength times n / n_pub
 };
 
-/// A job's "public".
+/// Reads a job's section "public".
 [[nodiscard]] PublicTerms parse_public(config::Section section);
 
-/// What else a job with public records says.
+/// These are the other parts of a job that its public records have to fit.
 struct AroundPublic {
   const algorithms::Method& method;
   const models::Model& model;
@@ -48,7 +48,8 @@ struct AroundPublic {
   std::int64_t width = 0;         // numbers of an encoded record
   std::int64_t silo_records = 0;  // public ones of all silos together
 };
-/// Whether public records can serve the job: an algorithm that asks for gradients alone, of a smooth linear loss.
+/// Adds a problem where public records cannot serve the job. They serve an algorithm that asks for gradients alone, of
+/// a smooth linear loss.
 void check_public(const PublicTerms& terms, const AroundPublic& job, config::Problems& problems);
 
 }  // namespace undertone::jobs

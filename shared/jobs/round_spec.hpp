@@ -43,7 +43,7 @@ struct RoundSpec {
   [[nodiscard]] std::int64_t records(const CohortMember& member) const {
     return of_public ? member.facts.public_records : member.facts.records;
   }
-  /// Of how many records the second block of a silo's reply is.
+  /// Returns how many records the second block of a silo's reply counts.
   [[nodiscard]] std::uint64_t public_weight(const CohortMember& member) const {
     return beside_public ? static_cast<std::uint64_t>(std::max<std::int64_t>(member.facts.public_records, 0)) : 0;
   }

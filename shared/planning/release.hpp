@@ -17,7 +17,8 @@ struct Release {
   mechanisms::Mechanism mechanism = mechanisms::Unplanned{};
   std::int64_t block_records = 0;             // of the whole block
   releases::Slice::Positions positions = {};  // of the block's permutation that are read: all of them without a slice
-  /// Of an ask beside public records, where the silo has some: how their sum leaves, and how many they are.
+  /// This says how the sum of a silo's public records leaves, and how many they are, where an ask is beside public
+  /// records.
   std::optional<mechanisms::ExactPublicSum> beside = {};
   std::int64_t public_records = 0;
   std::int64_t rows = 0;  // that bins are padded to: the work looks like that of so many records, whatever is in them

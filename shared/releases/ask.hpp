@@ -231,8 +231,9 @@ struct Ask {
   std::optional<Epsilon> epsilon = {};  // the same of discrete Laplace noise
   /// In (0, 1], of what the silo promises for all that reads the same records, mu^2 or epsilon; without it equal parts.
   std::optional<double> share = {};
-  /// Of gradients and their differences: the exact mean of the same map over the records that the silo's owner declared
-  /// public leaves beside the noised one, as a block of its own. It costs nothing, and no protected record is in it.
+  /// This is for gradients and their differences: the exact mean of the same map over the records that the silo's owner
+  /// declared public leaves beside the noised one, as a block of its own. It costs nothing, and no protected record is
+  /// in it.
   bool beside_public = false;
 
   [[nodiscard]] QuestionKind kind() const noexcept { return kind_of(map); }

@@ -245,7 +245,7 @@ std::string clip_phrase(const releases::Ask& ask) {
 
 std::string describe_segment(const planning::Plan::Segment& segment, const data::Schema& schema);
 
-/// Of an answer with a block of public records.
+/// This counts the second block of an answer with public records.
 std::string describe_beside(const planning::Plan::Segment& segment, const data::Schema& schema) {
   planning::Plan::Segment alone = segment;
   alone.release.ask.beside_public = false;

@@ -396,7 +396,7 @@ std::string protected_mechanism_of(const jobs::Job& job, const planning::Plan& p
          "proven bound on all rounding";
 }
 
-/// What leaves exactly in the same replies; nothing where no reply has a block of public records.
+/// This text says what leaves exactly in the same replies. It is empty where no reply has a block of public records.
 std::string beside_of(const planning::Plan& plan) {
   for (const planning::Plan::Segment& segment : plan.segments())
     if (segment.release.public_records > 0)

@@ -671,8 +671,8 @@ std::vector<Action> SiloMachine::on(const wire::JobEnded& ended) {
   if (Status done = setup_.ledger.end(ended.run); !done) {
     const ErrorCode code = done.error().code;
     if (code == ErrorCode::LedgerCorrupt || code == ErrorCode::LedgerRolledBack) return {Halt{done.error()}};
-    // A full disk, say. The coordinator tells of the end again, since it does not hear that it was seen; the log hears
-    // it once.
+    // The disk may be full. The coordinator tells of the end again, since it does not hear that it was seen; the log
+    // hears it once.
     if (std::exchange(told_of_failing_end_, true)) return {};
     return {
         Tell{true, fmt::format("end_not_noted run={} reason={}", ended.run.hex(), quoted_text(done.error().message))}};

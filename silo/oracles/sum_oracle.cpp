@@ -264,7 +264,8 @@ DrawnSum draw_exact_sum(const queries::Query& query, const planning::Release& pl
 
 namespace {
 
-/// The noised block as any other answer, then the exact one of the records that the owner declared public.
+/// Answers with the noised block as for any other question, then with the exact one of the records that the owner
+/// declared public.
 queries::Answer draw_beside_public(const queries::Query& query, const planning::Release& planned,
                                    const OracleData& data, RecordSums* sums, const queries::WireLattice& wire,
                                    ReleaseStream& stream) {

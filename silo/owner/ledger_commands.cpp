@@ -62,7 +62,7 @@ int list_releases(const OwnerOptions& options, bool values) {
       return Error{ErrorCode::LedgerCorrupt, fmt::format("the reply of entry {} cannot be read", entry.sequence)};
     const std::vector<std::int64_t>& sent = queries::values_of(reply->reply.answer);
     line["numbers"] = sent.size();
-    // Exactly leaves what its form says, and nothing else: of two blocks the second.
+    // Of two blocks the second leaves exactly, and nothing else does.
     if (std::holds_alternative<queries::SumsBesidePublic>(reply->reply.answer)) line["beside_public"] = sent.size() / 2;
     line["noised"] = !std::holds_alternative<queries::PublicSums>(reply->reply.answer);
     line["cost"] = text_of(body, "cost");

@@ -28,14 +28,14 @@ class ThrowAway final : public FederatedAlgorithm {
   static constexpr std::string_view kName = "throw_away";
   [[nodiscard]] static ParsedMethod parse(config::Section& section, const Problem& problem);
   [[nodiscard]] static Result<std::unique_ptr<ThrowAway>> create(const ThrowAwaySettings& settings);
-  /// Nothing.
+  /// Asks nothing.
   [[nodiscard]] static planning::Schedule schedule(const ThrowAwaySettings& settings, const GradientShape& shape);
 
   [[nodiscard]] Step start() override;
   /// @return an error: nothing was asked
   [[nodiscard]] Result<Step> advance(const folds::Gathered& gathered) override;
   [[nodiscard]] Eigen::VectorXd candidate() const override { return model_; }
-  /// The model: who reads a run again after its end has no public records.
+  /// Saves the model, since who reads a run again after its end has no public records.
   void save(ByteWriter& state) const override;
   [[nodiscard]] Status restore(ByteReader& state) override;
 

@@ -4,8 +4,6 @@
 #include <cmath>
 #include <utility>
 
-#include "shared/base/overloaded.hpp"
-
 namespace undertone::algorithms {
 namespace {
 
@@ -15,18 +13,6 @@ constexpr double kConditionMax = 1e12;  // of a mirror map's matrix
 
 std::string_view name_of(const PublicUse& use) noexcept {
   return std::holds_alternative<PublicMirror>(use) ? "mirror_map" : "gradients";
-}
-
-std::string_view to_string(PublicMirror::Scale scale) noexcept {
-  switch (scale) {
-    case PublicMirror::Scale::LeastEigenvalue:
-      return "least_eigenvalue";
-    case PublicMirror::Scale::None:
-      return "none";
-    case PublicMirror::Scale::LeastOfMean:
-      return "least_of_mean";
-  }
-  return "";
 }
 
 WithPublicRecords::WithPublicRecords(std::unique_ptr<FederatedAlgorithm> inner, Setup setup)
@@ -55,7 +41,7 @@ Result<folds::Mean::Open> WithPublicRecords::open_mean(const MixedGradients& how
       own.values = loss_->mean_gradient(gradient->point, how.gradients, setup_.length);
     } else if (std::holds_alternative<queries::GradientDifferenceQuestion>(question)) {
       const std::vector<queries::NamedPoint> points = queries::named_points(question);
-      // As long as the silos' own may be, which depends on how far the points are apart.
+      // The silos' differences are clipped by how far the points are apart, and so are these.
       const double length =
           setup_.difference
               ? setup_.difference->scaled_to(queries::distance_of(question, setup_.difference->distance_exponent()))
@@ -85,7 +71,7 @@ Result<Step> WithPublicRecords::advance(const folds::Gathered& gathered) {
   folds::Mean better{mean->values};
   if (const auto* how = std::get_if<MixedGradients>(&setup_.use)) {
     UNDERTONE_TRY(const folds::Mean::Open open, open_mean(*how, query->question, mean->open));
-    // Of weight 1, and where nobody that answered has public records, it is to the bit what the silos say.
+    // With weight 1, or where nobody that answered has public records, the mean stays the silos' to the bit.
     if (setup_.weight < 1.0 && open.records > 0) {
       if (open.values.size() != better.values.size())
         return Error{ErrorCode::Internal, "public records: gradients of two dimensions"};

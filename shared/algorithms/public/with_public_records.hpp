@@ -16,17 +16,18 @@
 namespace undertone::algorithms {
 
 /// The mean gradient g of protected records and that of public ones, h, become alpha g + (1 - alpha) h. Public records
-/// are the coordinator's, the silos', or both: each counts alike.
+/// are the coordinator's, the silos', or both, and each of them counts alike.
 /// Source: spec public-data 5.2, Algorithm 11, Proposition 88.
 struct MixedGradients {
   models::PublicGradients gradients = models::PublicGradients::Raw;
   std::optional<double> weight =
       {};  // alpha in [0, 1], of the silos' gradients; nothing: what a job's noise makes best
 };
-/// The silos' mean gradient g becomes P^-1 g, P of the second derivative H = X^T X / n of the public records' least
-/// squares: a step of mirror descent whose potential is their loss. Source: spec public-data 5.3 (PDA-MD, A.4.1.3).
+/// The silos' mean gradient g becomes P^-1 g. P is made of the second derivative H = X^T X / n of the public records'
+/// least squares, so that a step is one of mirror descent whose potential is their loss.
+/// Source: spec public-data 5.3 (PDA-MD, A.4.1.3).
 struct PublicMirror {
-  /// Of P. A published step size is of one of them.
+  /// The scale of P. A published step size belongs to one of them.
   enum class Scale : std::uint8_t {
     LeastEigenvalue = 1,  // (H + ridge I) over its least eigenvalue: P >= I, steps are of the size that SGD's are
     None,                 // H + ridge I
@@ -35,21 +36,19 @@ struct PublicMirror {
   double ridge = 0.01;  // > 0
   Scale scale = Scale::LeastEigenvalue;
 };
-/// What a coordinator does with the public records that it holds. Nothing of it reaches a silo: it changes no clip, no
+/// This says what a coordinator does with public records. It changes at which points silos are asked, and no clip, no
 /// noise and no epsilon.
 using PublicUse = std::variant<MixedGradients, PublicMirror>;
 
 /// "gradients", "mirror_map"
 [[nodiscard]] std::string_view name_of(const PublicUse& use) noexcept;
-/// "least_eigenvalue", "none", "least_of_mean"
-[[nodiscard]] std::string_view to_string(PublicMirror::Scale scale) noexcept;
 
 /// Runs an algorithm of gradients, and changes what it is told of each round by what public records say at the same
-/// points: gradients, and differences of gradients. Whatever optimiser is inside has the better estimate of the
-/// gradient. Holds no state beside the inner one's: the records are a file's, known by its digest.
+/// points: gradients, and differences of gradients. The optimiser inside gets the better estimate of the gradient. This
+/// class holds no state beside the inner one's, since the records are a file's, known by its digest.
 class WithPublicRecords final : public FederatedAlgorithm {
  public:
-  /// Reads the records of whoever runs the algorithm: on the first `advance`, which then takes long.
+  /// Reads the public records. It is called on the first `advance`, which then takes long.
   using Load = std::function<Result<std::shared_ptr<const models::PublicLoss>>()>;
   struct Setup {
     PublicUse use;
@@ -73,7 +72,8 @@ class WithPublicRecords final : public FederatedAlgorithm {
 
  private:
   [[nodiscard]] Status load();
-  /// What public records say to the question, wherever they are. @return an error of other questions
+  /// Answers the question from all public records, the coordinator's and the silos'. @return an error for other
+  /// questions
   [[nodiscard]] Result<folds::Mean::Open> open_mean(const MixedGradients& how, const queries::Question& question,
                                                     const std::optional<folds::Mean::Open>& of_silos) const;
   std::unique_ptr<FederatedAlgorithm> inner_;
@@ -82,7 +82,8 @@ class WithPublicRecords final : public FederatedAlgorithm {
   std::optional<Eigen::LLT<Eigen::MatrixXd>> mirror_;  // P
 };
 
-/// P of public records' least squares. @return an error where the loss is another, or P is singular to rounding
+/// The matrix P of public records' least squares. `mirror_matrix` makes it, or returns an error where the loss is
+/// another or P is singular to rounding.
 struct MirrorMatrix {
   Eigen::MatrixXd matrix;  // [d, d], symmetric
 };
@@ -90,12 +91,12 @@ struct MirrorMatrix {
 
 /// The weight alpha of the silos' mean gradient with which alpha g + (1 - alpha) h varies least:
 ///   alpha = (V_pub^2 / n_pub) / (noise + V^2 sum_i p_i^2 / n_i + V_pub^2 / n_pub)
-/// Public records are the same in every round, so that what they are off by does not average out over rounds, and noise
+/// The public records are the same in every round, so that their error does not average out over the rounds. The noise
 /// does: `noise` is the variance of the weighted mean's noise, of all coordinates together, over the number of rounds.
 /// Source: spec public-data 0.1 and 5.2 (Proposition 18).
-/// @param open V_pub^2 / n_pub, what the public mean is off by @param silos noise + V^2 sum_i p_i^2 / n_i: what the
-/// silos' is off by
-/// @return 1 where nobody knows what the public mean is off by
+/// @param open V_pub^2 / n_pub, the mean squared error of the public mean
+/// @param silos noise + V^2 sum_i p_i^2 / n_i, that of the silos' mean
+/// @return 1 where the error of the public mean is not known
 [[nodiscard]] double best_weight(double open, double silos);
 
 }  // namespace undertone::algorithms

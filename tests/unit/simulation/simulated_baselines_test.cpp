@@ -96,6 +96,21 @@ TEST(SimulatedBaselinesTest, NoCoordinatorTakesScaffoldAndNoSiloAnswersIt) {
   EXPECT_EQ(objections.front().kind, silo::ObjectionKind::Job);
 }
 
+/// The cohort of a job, simulated without messages, with the nonce that these tests' federations have.
+DirectCohort direct_cohort(const jobs::Job& job, const std::string& bytes, std::vector<DirectCohort::Member> members,
+                           std::uint64_t seed) {
+  return DirectCohort::create({job.model,
+                               job.reply_lattice,
+                               {sha256(bytes), Nonce{9}},
+                               seed,
+                               SimulatedNoise::Seeded,
+                               0,
+                               2,
+                               job.aggregation},
+                              std::move(members))
+      .value();
+}
+
 /// What a direct simulation says of a job's statistics, and what one of messages, ledgers and virtual time does.
 TEST(DirectStatisticsTest, OfVectorsAndPublicRecordsAreThoseOfTheWholeFederation) {
   constexpr std::uint64_t kSeed = 5;
@@ -109,16 +124,7 @@ TEST(DirectStatisticsTest, OfVectorsAndPublicRecordsAreThoseOfTheWholeFederation
     const std::vector<SimulatedSilo> silos = federation.cohort();
     Result<PlannedCohort> planned = plan_cohort(job, silos);
     ASSERT_TRUE(planned) << planned.error().message;
-    DirectCohort cohort = DirectCohort::create({job.model,
-                                                job.reply_lattice,
-                                                {sha256(bytes), Nonce{9}},
-                                                kSeed,
-                                                SimulatedNoise::Seeded,
-                                                0,
-                                                2,
-                                                job.aggregation},
-                                               std::move(planned->members))
-                              .value();
+    DirectCohort cohort = direct_cohort(job, bytes, planned->members, kSeed);
     EXPECT_EQ(cohort.train(*jobs::make_algorithm(job)).value().statistics, world.outcome().value().statistics);
   }
 }
@@ -139,16 +145,7 @@ TEST(SimulatedBaselinesTest, PublicRecordsGiveTheBitsOfAFederationThatIsKilledAg
     const jobs::Job job = jobs::parse_job(bytes, "small").value();
     const std::vector<SimulatedSilo> silos = federation.cohort();
     const PlannedCohort planned = plan_cohort(job, silos).value();
-    DirectCohort cohort = DirectCohort::create({job.model,
-                                                job.reply_lattice,
-                                                {sha256(bytes), Nonce{9}},
-                                                kSeed,
-                                                SimulatedNoise::Seeded,
-                                                0,
-                                                2,
-                                                job.aggregation},
-                                               planned.members)
-                              .value();
+    DirectCohort cohort = direct_cohort(job, bytes, planned.members, kSeed);
     const auto algorithm = algorithm_of(job, planned, folder.path()).value();
     const Eigen::VectorXd directly = cohort.train(*algorithm).value().vectors.at("weights");
     for (const bool crashes : {false, true}) {

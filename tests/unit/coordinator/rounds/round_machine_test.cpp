@@ -74,7 +74,7 @@ TEST(RoundMachineTest, OfTwoBlocksEachIsAMeanOfItsOwn) {
   EXPECT_EQ(hear("a", queries::SumsBesidePublic{{1, 2}}), Reception::Misshapen);
   EXPECT_EQ(hear("a", queries::SumsBesidePublic{{1024, 0, 1024, 4096}}), Reception::Accepted);
   EXPECT_EQ(hear("b", queries::SumsBesidePublic{{3072, 0, 5120, 0}}), Reception::Accepted);
-  // Of weight 2, and no public record: whatever it says of some is not heard.
+  // This silo has weight 2 and no public record: whatever it says of some is not heard.
   EXPECT_EQ(hear("c", queries::SumsBesidePublic{{4096, 8192, 1 << 20, 1 << 20}}), Reception::Accepted);
   const folds::Gathered gathered = m.gathered();
   const auto& mean = std::get<folds::Mean>(gathered.value);
