@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <gtest/gtest.h>
 #include <limits>
 #include <numeric>
 #include <vector>
 
 #include "shared/base/random_source.hpp"
+#include "shared/base/work_meter.hpp"
 
 namespace undertone::models {
 namespace {
@@ -97,6 +99,27 @@ TEST(PublicLossTest, TheMinimiserHasNoGradient) {
       EXPECT_LT(gradient.norm(), 1e-7);
     }
   }
+}
+
+// This is the dearest file that is read: all numbers that one may have, and a least-squares problem that is too large
+// to be solved exactly and too badly conditioned for a descent to end by itself.
+TEST(PublicLossTest, ADescentOverTheDearestFileIsBounded) {
+  constexpr Eigen::Index kFeatures = 1024;
+  constexpr Eigen::Index kCount = PublicLoss::kNumbersMax / kFeatures;
+  constexpr auto kPass = static_cast<std::uint64_t>(PublicLoss::kNumbersMax);
+  RandomSource random(5);
+  Records records{Eigen::MatrixXd(kFeatures, kCount), Eigen::VectorXd(kCount)};
+  for (double& number : records.features.reshaped()) number = random.unit() - 0.5;
+  for (Eigen::Index f = 0; f < kFeatures; ++f) records.features.row(f) /= std::pow(1.0 + static_cast<double>(f), 2);
+  for (double& number : records.targets) number = random.unit() - 0.5;
+  const PublicLoss loss = loss_of(Loss::LeastSquares, false, records);
+  const WorkMeter meter(UINT64_MAX);
+  const Result<Minimiser> found = loss.minimiser(0.0);
+  ASSERT_TRUE(found);
+  EXPECT_TRUE(found->weights.allFinite());
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 31U;
+  EXPECT_GT(meter.done(), kMost / 2);           // the bound ends it, and nothing else
+  EXPECT_LE(meter.done(), kMost + 64 * kPass);  // a step that has begun is tried sixty times at most
 }
 
 TEST(PublicLossTest, RefusesWhatSettlesNoWeights) {
