@@ -175,8 +175,9 @@ std::vector<double> slopes_of(const DimensionFigure& figure, const Excesses& exc
     const std::vector<double> best = excess_of_others_best(excesses.at({kind, method, dimension}));
     for (std::size_t r = 0; r < values.size(); ++r) values[r].push_back(best[r]);
   }
-  std::vector<double> out;
-  for (const std::vector<double>& one : values) out.push_back(log_log_slope(dimensions, one));
+  std::vector<double> out(values.size());
+  std::transform(values.begin(), values.end(), out.begin(),
+                 [&](const std::vector<double>& one) { return log_log_slope(dimensions, one); });
   return out;
 }
 
