@@ -28,6 +28,7 @@
 //     operation, times 2^200 and fewer than 2^100 operations: nothing beside clip >= 2^-100, and rounded up for.
 // A weight in [0, 1] is one factor more of s, as computed, and makes it no larger. Where the weights of some records
 // are 1 / m, rounded, their vectors together are no longer than clip: 64 roundings are nothing beside the 2^-30 of 3.
+// In 4. the sum of s |M| is then at most 1025 clip times what the weights add up to, while D counts every record.
 // A record whose `squares` are not finite has s = 0 and its columns set to zero: it contributes the zero vector.
 
 namespace undertone::models {
@@ -255,8 +256,8 @@ void LayeredModel::weighted_difference_sum(const Eigen::Ref<const Eigen::VectorX
   });
 }
 
-double LayeredModel::rounding_bound(double clip, std::int64_t records) const {
-  UNDERTONE_CHECK(clip >= kClipMin && clip <= kClipMax && records >= 0);
+double LayeredModel::rounding_bound(double clip, std::int64_t records, std::optional<std::int64_t> mass) const {
+  UNDERTONE_CHECK(clip >= kClipMin && clip <= kClipMax && records >= 0 && mass.value_or(0) >= 0);
   Eigen::Index positions = 1;
   for (const Layer& layer : layers()) positions = std::max(positions, layer.positions());
   const auto n = static_cast<double>(records);
@@ -264,7 +265,7 @@ double LayeredModel::rounding_bound(double clip, std::int64_t records) const {
   const auto blocks = 2.0 * n / static_cast<double>(kBlockRecords) + 2.0;
   const double roundings = 2.0 * static_cast<double>(positions + kBlockRecords) + blocks + 8.0;
   const double gamma = roundings * 0x1p-53 / (1.0 - roundings * 0x1p-53);
-  return gamma * n * kMassMax * clip * (1.0 + 0x1p-20);
+  return gamma * static_cast<double>(mass.value_or(records)) * kMassMax * clip * (1.0 + 0x1p-20);
 }
 
 }  // namespace undertone::models

@@ -85,9 +85,10 @@ class LayeredModel {
   /// The b of a proof: a record, drawn once, contributes a real vector of l2 norm at most `clip`, a function of that
   /// record alone, and either clipped sum, as computed, is within b of the exact sum of these in l2. So
   /// replacing one record moves what was computed by at most 2 clip + 2 b.
-  /// Of records with weights n counts all that are handed out: their weights are at most 1.
-  /// @return about 2^-43 n (n / 2^9 + 2^11 + 2 positions) clip for n records drawn
-  [[nodiscard]] double rounding_bound(double clip, std::int64_t records) const;
+  /// @param records n, all that are handed out, those with weights among them: a weight is at most 1
+  /// @param mass m >= 0, which all weights add up to at most; without it n
+  /// @return about 2^-43 m (n / 2^9 + 2^11 + 2 positions) clip
+  [[nodiscard]] double rounding_bound(double clip, std::int64_t records, std::optional<std::int64_t> mass = {}) const;
 
  private:
   struct Judgement {

@@ -528,6 +528,8 @@ TEST(LayeredModelTest, RoundingIsSmallBesideTheClip) {
   EXPECT_NEAR(perceptron.rounding_bound(1.0, 1000), 2.35e-7, 1e-9);
   EXPECT_NEAR(convolutional.rounding_bound(2.0, 100'000), 2.0 * 4.35e-5, 1e-6);
   EXPECT_EQ(perceptron.rounding_bound(1.0, 0), 0.0);
+  // Of a thousand persons with 16 slots each the weights add up to a thousand at most.
+  EXPECT_NEAR(perceptron.rounding_bound(1.0, 16'000, 1'000), perceptron.rounding_bound(1.0, 16'000) / 16.0, 1e-12);
 }
 
 TEST(LayeredModelTest, InitialWeightsAreAFunctionOfTheSeedWithinTheirRadius) {
