@@ -529,9 +529,9 @@ void add_lab_commands(CLI::App& app, Actions& actions, LabArguments& arguments) 
       ->required();
   draft_command
       ->add_option("--cohort", drafted.cohort,
-                   "the silos with their training and holdout records: clinic-1=400+100 ...")
+                   "the silos with their training and holdout records, or persons: clinic-1=400+100 ...")
       ->required();
-  draft_command->add_option("--epsilon", drafted.epsilon, "promised to every record")
+  draft_command->add_option("--epsilon", drafted.epsilon, "promised to every record, or person")
       ->required()
       ->check(CLI::Range(1e-9, 30.0));
   draft_command
@@ -540,6 +540,12 @@ void add_lab_commands(CLI::App& app, Actions& actions, LabArguments& arguments) 
       ->check(CLI::Range(1e-30, 0.5));
   draft_command->add_flag("--holdout-public", drafted.holdout_public,
                           "the owners declare their holdouts public: evaluated exactly, at no cost");
+  draft_command->add_flag("--persons", drafted.persons,
+                          "a person with all of her records is protected, and the cohort counts persons");
+  draft_command
+      ->add_option("--records-max", drafted.person_records_max,
+                   "with --persons: so many of a person's records may count, whatever she has")
+      ->capture_default_str();
   draft_command->add_option("--name", drafted.name, "the job's")->capture_default_str();
   draft_command->add_option("--seed", drafted.seed, "of the invented records")->capture_default_str();
   draft_command->add_option("--out", drafted.out, "a file; without it, standard output");

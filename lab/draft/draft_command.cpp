@@ -48,6 +48,10 @@ Result<DraftFacts> facts_of(const DraftRequest& request) {
       config::Section(inside ? document.root.at("data") : document.root, inside ? "/data" : "", problems));
   if (!problems.none()) return problems.error();
   DraftFacts facts{request.name, inside ? ordered.at("data") : ordered, std::move(schema), {}};
+  if (request.person_records_max < 1 || request.person_records_max > releases::kPersonRecordsMax)
+    return Error{ErrorCode::InvalidArgument, fmt::format("--records-max: expected 1 to {}, got {}",
+                                                         releases::kPersonRecordsMax, request.person_records_max)};
+  if (request.persons) facts.person_records_max = request.person_records_max;
   if (request.cohort.empty()) return Error{ErrorCode::InvalidArgument, "--cohort: expected at least one silo"};
   for (const std::string& entry : request.cohort) {
     UNDERTONE_TRY(DraftFacts::Member member, parse_member(entry));
@@ -68,26 +72,39 @@ std::vector<std::string> reasons_of(const DraftFacts& facts, const Tuned& tuned,
     records += member.records;
     delta = std::max(delta, member.delta * static_cast<double>(member.records));
   }
+  const char* units = facts.person_records_max ? "persons" : "records";
   std::vector<std::string> out;
   out.push_back(fmt::format(
       "chosen by {} runs on invented records, drawn from the schema's public bounds with the noise of this cohort's "
-      "plans ({} of its {} records, with as much noise on their mean). No data were read: it cost no privacy",
-      tuned.runs, tuned.simulated_records, records));
+      "plans ({} of its {} {}, with as much noise on their mean). No data were read: it cost no privacy",
+      tuned.runs, tuned.simulated_records, records, units));
   for (const FamilyScore& score : tuned.families)
     out.push_back(
         fmt::format("  on {}: {} {:.3f}; without a model {:.3f}; the settings that are best for it alone {:.3f}",
                     score.family, classifies ? "wrong" : "error", score.error, score.trivial, score.best));
   out.emplace_back("  your data are not these: what the run reaches is known after it");
   out.push_back(fmt::format("epsilon {:.6g} as you asked, for every silo", facts.cohort.front().epsilon));
-  if (!delta_given) {
+  if (facts.person_records_max) {
+    out.push_back(
+        fmt::format("unit: a person with all of her records; {} of them count at most, drawn afresh for each round. "
+                    "Invented persons have three records in the median. Whoever is at several silos is promised less, "
+                    "by all of them together: `undertone plan` says how much",
+                    *facts.person_records_max));
+  } else {
     out.emplace_back(
-        "delta: at most a hundredth of one in a silo's records, so that it is far below publishing one at "
-        "random; each owner has to agree");
+        "unit: a record. If a person has several records, the promise is to each of them and a weaker one to her, of k "
+        "records about k times epsilon: --persons protects her as a whole");
+  }
+  if (!delta_given) {
+    out.push_back(
+        fmt::format("delta: at most a hundredth of one in a silo's {}, so that it is far below publishing one at "
+                    "random; each owner has to agree",
+                    units));
   } else if (100.0 * delta > 1.0) {
     out.push_back(
-        fmt::format("delta: as you asked, and NOT far below one in a silo's records ({:.2g} of it): at most a "
+        fmt::format("delta: as you asked, and NOT far below one in a silo's {} ({:.2g} of it): at most a "
                     "hundredth is advised",
-                    delta));
+                    units, delta));
   }
   out.push_back(
       fmt::format("clip_norm {:.3g}: records are up to {:.3g} long within the bounds, and a gradient is that times how "

@@ -17,6 +17,8 @@ struct DraftRequest {
   double epsilon = 0.0;
   std::optional<double> delta;  // none: each silo's own, from its records
   bool holdout_public = false;
+  bool persons = false;                  // the cohort counts persons, who are protected with all of their records
+  std::int64_t person_records_max = 16;  // of whom so many records may count
   std::string name = "draft";
   std::uint64_t seed = 1;
   std::filesystem::path out;  // empty: standard output

@@ -33,14 +33,23 @@ Json cohort_of(const DraftFacts& facts, double share) {
     const auto part = [share](double whole) {
       return share == 1.0 ? whole : std::nextafter(std::nextafter(whole * share, 0.0), 0.0);
     };
+    const bool persons = facts.person_records_max.has_value();
     out.push_back({{"silo", member.silo},
-                   {"records", member.records},
-                   {"holdout_records", member.holdout_records},
+                   {persons ? "persons" : "records", member.records},
+                   {persons ? "holdout_persons" : "holdout_records", member.holdout_records},
                    {"holdout_public", member.holdout_public},
                    {"epsilon", part(member.epsilon)},
                    {"delta", part(member.delta)}});
   }
   return out;
+}
+
+/// @param contribution how a person contributes to a model; null of statistics, to which she contributes a mean
+Json privacy_of(const DraftFacts& facts, const char* contribution) {
+  if (!facts.person_records_max) return {{"mode", "isrl"}, {"unit", "record"}, {"noise", "secure"}};
+  Json person = {{"records_max", *facts.person_records_max}};
+  if (contribution != nullptr) person["contribution"] = contribution;
+  return {{"mode", "isrl"}, {"unit", "person"}, {"person", std::move(person)}, {"noise", "secure"}};
 }
 
 Json participation_of(const DraftFacts& facts) {
@@ -94,7 +103,7 @@ Json moments_job_of(const DraftFacts& facts, double share) {
           {"name", facts.name + "-moments"},
           {"data", facts.data},
           {"statistics", {{"questions", std::move(questions)}}},
-          {"privacy", {{"mode", "isrl"}, {"unit", "record"}, {"noise", "secure"}}},
+          {"privacy", privacy_of(facts, nullptr)},
           {"cohort", cohort_of(facts, share)},
           {"participation", participation_of(facts)}};
 }
@@ -109,7 +118,7 @@ Json regression_job_of(const DraftFacts& facts) {
       {"statistics",
        {{"questions",
          {{{"kind", "regression"}, {"response", data::label_column(facts.schema)}, {"columns", std::move(columns)}}}}}},
-      {"privacy", {{"mode", "isrl"}, {"unit", "record"}, {"noise", "secure"}}},
+      {"privacy", privacy_of(facts, nullptr)},
       {"cohort", cohort_of(facts, 1.0)},
       {"participation", participation_of(facts)}};
 }
@@ -145,7 +154,9 @@ Json job_of(const DraftFacts& facts, const DraftChoice& choice, int reply_step_l
   out["regulariser"] =
       choice.strength > 0.0 ? Json{{"kind", "l2"}, {"strength", choice.strength}} : Json{{"kind", "none"}};
   out["algorithm"] = algorithm_of(choice);
-  out["privacy"] = {{"mode", "isrl"}, {"unit", "record"}, {"noise", "secure"}, {"clip_norm", choice.clip}};
+  const bool classes = std::holds_alternative<data::ClassLabel>(facts.schema.label);
+  out["privacy"] = privacy_of(facts, classes ? "mean_of_clipped" : "clipped_mean");
+  out["privacy"]["clip_norm"] = choice.clip;
   const std::size_t quorum = drafted_quorum(facts.cohort.size());
   if (quorum < facts.cohort.size() && !alike) out["aggregation"] = {{"kind", "mean"}, {"missing_silos", "scaled"}};
   out["cohort"] = cohort_of(facts, 1.0 - choice.bought);

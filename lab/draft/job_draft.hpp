@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,8 @@ struct DraftFacts {
   nlohmann::ordered_json data;  // as a job has it
   data::Schema schema;          // the same
   std::vector<Member> cohort;   // at least one
+  /// Where the silos' units are persons, whom the cohort then counts: so many of one's records may count.
+  std::optional<std::int64_t> person_records_max = {};
 };
 
 /// The numbers that a draft chooses, for noisy minibatch SGD on whole batches.

@@ -15,9 +15,17 @@ class NormalDraws {
   explicit NormalDraws(std::uint64_t seed) : random_(seed) {}
   double unit() { return random_.unit(); }
   double between(double low, double high) { return low + (high - low) * unit(); }
-  double normal() {  // Box and Muller 1958
-    return std::sqrt(-2.0 * std::log1p(-unit())) * std::cos(2.0 * std::numbers::pi * unit());
+  double normal() {
+    if (!of_person_) return fresh_normal();
+    if (place_ == own_.size()) own_.push_back(fresh_normal());
+    return std::numbers::sqrt2 / 2.0 * (own_[place_++] + fresh_normal());
   }
+  /// From here on the i-th normal deviate of each record shares half of its variance with those of the person's others.
+  void begin_person() {
+    of_person_ = true;
+    own_.clear();
+  }
+  void begin_record() { place_ = 0; }
   double gumbel() { return -std::log(-std::log(std::clamp(unit(), 1e-12, 1.0 - 1e-12))); }
   double logistic() {
     const double u = std::clamp(unit(), 1e-12, 1.0 - 1e-12);
@@ -25,7 +33,14 @@ class NormalDraws {
   }
 
  private:
+  double fresh_normal() {  // Box and Muller 1958
+    return std::sqrt(-2.0 * std::log1p(-unit())) * std::cos(2.0 * std::numbers::pi * unit());
+  }
+
   RandomSource random_;
+  bool of_person_ = false;
+  std::vector<double> own_;
+  std::size_t place_ = 0;
 };
 
 namespace {
@@ -168,20 +183,41 @@ SyntheticWorld::Score SyntheticWorld::draw_features(Eigen::Ref<Eigen::VectorXd> 
 models::Records SyntheticWorld::draw(Eigen::Index count, std::uint64_t stream) const {
   NormalDraws draws(RandomSource(seed_ ^ RandomSource(~stream).word()).word());
   models::Records out{Eigen::MatrixXd(width_, count), Eigen::VectorXd(count)};
-  const double explained = family_.signal * family_.signal / (family_.signal * family_.signal + 3.0);
-  for (Eigen::Index j = 0; j < count; ++j) {
-    const Score parts = draw_features(out.features.col(j), draws);
-    const double score = (score_of(parts) - score_mean_) / score_stddev_;
-    if (classes_ > 2) {
-      out.targets[j] = class_of(family_.signal * score, family_.signal * parts.other_cause, classes_, draws);
-    } else if (classes_ == 2) {
-      out.targets[j] = family_.signal * score + draws.logistic() > threshold_ ? 1.0 : -1.0;
-    } else {
-      const double y = std::sqrt(explained) * score + std::sqrt(1.0 - explained) * draws.normal();
-      out.targets[j] = std::clamp(label_centre_ + label_spread_ * y, -1.0, 1.0);
+  for (Eigen::Index j = 0; j < count; ++j)
+    out.targets[j] = draw_label(draw_features(out.features.col(j), draws), draws);
+  return out;
+}
+
+models::Records SyntheticWorld::draw_persons(Eigen::Index persons, std::uint64_t stream) const {
+  constexpr double kMedian = 3.0;
+  constexpr double kSpread = 0.8;
+  constexpr double kMost = 64.0;
+  NormalDraws draws(RandomSource(seed_ ^ RandomSource(~stream).word()).word());
+  models::Records out;
+  out.starts = {0};
+  for (Eigen::Index i = 0; i < persons; ++i)
+    out.starts.push_back(
+        out.starts.back() +
+        static_cast<std::int64_t>(std::clamp(std::round(kMedian * std::exp(kSpread * draws.normal())), 1.0, kMost)));
+  out.features = Eigen::MatrixXd(width_, out.starts.back());
+  out.targets = Eigen::VectorXd(out.starts.back());
+  for (std::size_t i = 0; i < static_cast<std::size_t>(persons); ++i) {
+    draws.begin_person();
+    for (std::int64_t row = out.starts[i]; row < out.starts[i + 1]; ++row) {
+      draws.begin_record();
+      out.targets[row] = draw_label(draw_features(out.features.col(row), draws), draws);
     }
   }
   return out;
+}
+
+double SyntheticWorld::draw_label(const Score& parts, NormalDraws& draws) const {
+  const double score = (score_of(parts) - score_mean_) / score_stddev_;
+  if (classes_ > 2) return class_of(family_.signal * score, family_.signal * parts.other_cause, classes_, draws);
+  if (classes_ == 2) return family_.signal * score + draws.logistic() > threshold_ ? 1.0 : -1.0;
+  const double explained = family_.signal * family_.signal / (family_.signal * family_.signal + 3.0);
+  const double y = std::sqrt(explained) * score + std::sqrt(1.0 - explained) * draws.normal();
+  return std::clamp(label_centre_ + label_spread_ * y, -1.0, 1.0);
 }
 
 }  // namespace undertone::lab

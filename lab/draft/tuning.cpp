@@ -79,7 +79,7 @@ class Tuner {
     for (const DraftFacts::Member& member : facts_.cohort) records += member.records;
     // Fewer records with as much noise on their mean take as much privacy as more records with less.
     const double width = weights();
-    double share = kWorkMax / (static_cast<double>(records) * width);
+    double share = kWorkMax / (static_cast<double>(records) * width * slots());
     if (const std::vector<double>* noise = multipliers(kRoundsUsual, 0.0)) {
       const double loudest =
           std::sqrt(static_cast<double>(kRoundsUsual)) / *std::min_element(noise->begin(), noise->end());
@@ -100,7 +100,7 @@ class Tuner {
   [[nodiscard]] std::size_t runs() const { return runs_; }
   /// How many times as many worlds as usual there is time for.
   [[nodiscard]] std::size_t more() const {
-    const double work = static_cast<double>(records_) * weights();
+    const double work = static_cast<double>(records_) * weights() * slots();
     return static_cast<std::size_t>(std::clamp(kWorkCheap / work, 1.0, kWorldsMore));
   }
   [[nodiscard]] bool classifies() const { return !std::holds_alternative<data::NumericLabel>(facts_.schema.label); }
@@ -150,10 +150,13 @@ class Tuner {
     for (std::size_t i = 0; i < trial.silos.size(); ++i) {
       const models::Records& records = trial.silos[i].training;
       const double weight = static_cast<double>(facts_.cohort[i].records) / static_cast<double>(records.count());
-      for (Eigen::Index r = 0; r < records.count(); ++r) {
-        const double* column = records.features.data() + r * features;
-        statistics::contribution(map, {{column, static_cast<std::size_t>(features)}, records.targets[r]}, own);
-        totals += weight * own;
+      for (Eigen::Index unit = 0; unit < records.count(); ++unit) {
+        const auto [from, to] = rows_of(records, unit);
+        for (Eigen::Index r = from; r < to; ++r) {
+          const double* column = records.features.data() + r * features;
+          statistics::contribution(map, {{column, static_cast<std::size_t>(features)}, records.targets[r]}, own);
+          totals += weight / static_cast<double>(to - from) * own;
+        }
       }
       const Result<releases::Epsilon> epsilon = releases::Epsilon::create(facts_.cohort[i].epsilon);
       const Result<releases::Delta> delta = releases::Delta::create(facts_.cohort[i].delta);
@@ -210,6 +213,21 @@ class Tuner {
                                (several == nullptr ? 1 : several->classes.size()));
   }
 
+  /// Rows that are worked on for each unit: of a person every slot.
+  double slots() const { return static_cast<double>(facts_.person_records_max.value_or(1)); }
+
+  /// The rows of a record or of a person, as far as they may count: from, and before which.
+  std::pair<Eigen::Index, Eigen::Index> rows_of(const models::Records& records, Eigen::Index unit) const {
+    if (!facts_.person_records_max) return {unit, unit + 1};
+    const std::int64_t from = records.starts[static_cast<std::size_t>(unit)];
+    const std::int64_t to = records.starts[static_cast<std::size_t>(unit) + 1];
+    return {from, std::min(to, from + *facts_.person_records_max)};
+  }
+
+  models::Records invented(const SyntheticWorld& world, std::int64_t units, std::uint64_t stream) const {
+    return facts_.person_records_max ? world.draw_persons(units, stream) : world.draw(units, stream);
+  }
+
   Trial trial(const SyntheticFamily& family, std::size_t index) const {
     Trial out;
     out.family = &family;
@@ -217,7 +235,7 @@ class Tuner {
         RandomSource(seed_ + 1'000 * index + static_cast<std::uint64_t>(&family - synthetic_families().data())).word();
     const SyntheticWorld world(facts_.schema, family, out.seed);
     for (std::size_t i = 0; i < simulated_.cohort.size(); ++i)
-      out.silos.push_back({world.draw(simulated_.cohort[i].records, i + 1), world.draw(1, 0)});
+      out.silos.push_back({invented(world, simulated_.cohort[i].records, i + 1), invented(world, 1, 0)});
     out.judged = world.draw(kJudged, 0);
     return out;
   }
@@ -429,12 +447,15 @@ class Tuner {
 };
 
 /// Every kind of candidate, coarsely.
-std::vector<DraftChoice> coarse(double record_norm, const data::Schema& schema, bool may_buy) {
+std::vector<DraftChoice> coarse(double record_norm, const DraftFacts& facts, bool may_buy) {
   std::vector<DraftChoice> out;
-  const bool guessed = (expected_origin(schema, 1.0).array() != 0.0).any();
+  const data::Schema& schema = facts.schema;
+  // Records of persons are read as they are: no job of persons has a standardisation.
+  const bool persons = facts.person_records_max.has_value();
+  const bool guessed = !persons && (expected_origin(schema, 1.0).array() != 0.0).any();
   for (const auto& [rounds, centre, bought] : kStarts) {
     if (centre != 0.0 && !guessed) continue;
-    if (bought != 0.0 && (!may_buy || bought_columns(schema) == 0)) continue;
+    if (bought != 0.0 && (!may_buy || persons || bought_columns(schema) == 0)) continue;
     for (const double clip : {0.03, 0.1, 0.3, 1.0}) {
       for (const double path : {3.0, 10.0, 30.0, 100.0, 300.0, 1000.0}) {
         for (const bool cosine : {false, true}) {
@@ -531,7 +552,7 @@ Result<Tuned> tune(const DraftFacts& facts, std::uint64_t seed, bool may_buy,
     if (watch) watch(fmt::format("{}: {} candidates", what, standings.size()));
   };
   std::vector<Standing> standings;
-  for (const DraftChoice& choice : coarse(jobs::record_norm(model, facts.schema), facts.schema, may_buy))
+  for (const DraftChoice& choice : coarse(jobs::record_norm(model, facts.schema), facts, may_buy))
     standings.push_back({choice, {}, 0.0});
   say("coarsely", standings);
   const std::size_t seeds = 3 * tuner.more();

@@ -45,6 +45,62 @@ TEST(SyntheticWorldTest, RecordsLieInTheSchemasBoundsAndAreAFunctionOfTheSeed) {
   }
 }
 
+TEST(SyntheticWorldTest, PersonsHaveSeveralRecordsThatAreAlike) {
+  const DraftFacts known = facts();
+  const SyntheticWorld world(known.schema, synthetic_families().front(), 7);
+  const models::Records persons = world.draw_persons(2'000, 1);
+  ASSERT_EQ(persons.count(), 2'000);
+  std::vector<std::int64_t> held;
+  double apart = 0.0;   // of two records of one person
+  double others = 0.0;  // of two records of different persons
+  double pairs = 0.0;
+  for (std::size_t i = 0; i + 1 < 2'000; ++i) {
+    held.push_back(persons.starts[i + 1] - persons.starts[i]);
+    if (held.back() < 2) continue;
+    const double age = persons.features(0, persons.starts[i]);
+    apart += std::pow(age - persons.features(0, persons.starts[i] + 1), 2);
+    others += std::pow(age - persons.features(0, persons.starts[i + 1]), 2);
+    pairs += 1.0;
+  }
+  std::nth_element(held.begin(), held.begin() + 1'000, held.end());
+  EXPECT_EQ(held[1'000], 3);
+  EXPECT_NEAR(apart / others, 0.5, 0.15);
+  EXPECT_GT(pairs, 1'000.0);
+  EXPECT_EQ(world.draw_persons(2'000, 1).features, persons.features);
+}
+
+TEST(JobDraftTest, WritesAWholeJobOfPersons) {
+  DraftFacts known = facts();
+  known.person_records_max = 8;
+  const jobs::Job job = jobs::parse_job(drafted_job(known, {}).value(), "draft").value();
+  EXPECT_EQ(job.unit, releases::Unit::Person);
+  EXPECT_EQ(job.person->records_max, 8);
+  EXPECT_EQ(job.cohort.front().facts.records, 150);
+  EXPECT_TRUE(jobs::plans_of(job).has_value());
+  // Statistics of persons have no contribution to choose, and several classes have one of their own.
+  EXPECT_TRUE(jobs::parse_job(regression_job_of(known).dump(), "draft").has_value());
+  EXPECT_TRUE(jobs::parse_job(moments_job_of(known, 0.1).dump(), "draft").has_value());
+  DraftFacts several = facts(R"({"label": {"column": "kind", "classes": ["a", "b", "c"]},
+    "features": [{"column": "age", "min": 0, "max": 120}]})");
+  several.person_records_max = 8;
+  EXPECT_EQ(jobs::parse_job(drafted_job(several, {}).value(), "draft").value().person->form,
+            releases::PersonContribution::Form::MeanOfClipped);
+}
+
+TEST(TuningTest, PersonsAreTunedOnPersonsWithoutAStandardisation) {
+  DraftFacts known = facts(R"({"label": {"column": "sick", "negative": "no", "positive": "yes"},
+    "features": [{"column": "age", "min": 0, "max": 120}, {"column": "weight", "min": 0, "max": 300}]})");
+  known.person_records_max = 4;
+  const Tuned tuned = tune(known, 1, true).value();
+  EXPECT_EQ(tuned.choice.bought, 0.0);
+  EXPECT_EQ(tuned.choice.centre, 0.0);
+  for (const FamilyScore& score : tuned.families) EXPECT_LT(score.error, score.trivial + 0.1) << score.family;
+  const std::vector<std::string> said = reasons_of(known, tuned, false);
+  EXPECT_TRUE(std::any_of(said.begin(), said.end(), [](const std::string& line) {
+    return line.find("unit: a person with all of her records; 4 of them count at most") == 0;
+  }));
+}
+
 TEST(JobDraftTest, WritesAWholeJobThatEverySiloCanPlan) {
   const std::string text = drafted_job(facts(), {}).value();
   EXPECT_EQ(jobs::full_job(text, "draft").value().find("unnamed"), std::string::npos);
