@@ -1,7 +1,5 @@
-#include <algorithm>
 #include <benchmark/benchmark.h>
 #include <cmath>
-#include <ctime>
 #include <memory>
 #include <vector>
 
@@ -10,53 +8,17 @@
 #include "silo/oracles/record_places.hpp"
 #include "silo/oracles/record_sums.hpp"
 #include "silo/oracles/secure_randomness.hpp"
+#include "tests/bench/paired.hpp"
 
 namespace undertone::silo {
 namespace {
-
-/// Of this thread alone: other work on the machine does not count.
-double thread_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
-
-template <class Operation>
-double seconds_of(const Operation& operation) {
-  const double begun = thread_seconds();
-  operation();
-  return thread_seconds() - begun;
-}
-
-double median_of(std::vector<double> seconds) {
-  const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
-  std::nth_element(seconds.begin(), middle, seconds.end());
-  return *middle;
-}
-
-/// Times ours; "ratio" is its median time over the other's, the two taken in turns, either first in every second turn.
-template <class Ours, class Other>
-void compare(benchmark::State& state, const Ours& ours, const Other& other) {
-  ours();
-  other();
-  std::vector<double> ours_seconds;
-  std::vector<double> other_seconds;
-  for (auto _ : state) {
-    const bool first = ours_seconds.size() % 2 == 0;
-    if (!first) other_seconds.push_back(seconds_of(other));
-    ours_seconds.push_back(seconds_of(ours));
-    if (first) other_seconds.push_back(seconds_of(other));
-    state.SetIterationTime(ours_seconds.back());
-  }
-  state.counters["ratio"] = median_of(ours_seconds) / median_of(other_seconds);
-}
 
 /// The bins of a run against its permutation, each with the table that rounds look into. At most 2 was asked for.
 void BM_DrawBins(benchmark::State& state) {
   const std::int64_t records = state.range(0);
   const PermutationName name{RunId{sha256("job"), {1}}, releases::Block::Training, sha256("key")};
   SecureRandomness randomness;
-  compare(
+  bench::compare(
       state, [&] { benchmark::DoNotOptimize(RecordPlaces::binned(randomness.bins(name, records)).records()); },
       [&] { benchmark::DoNotOptimize(RecordPlaces::permuted(randomness.permutation(name, records)).records()); });
   state.SetItemsProcessed(state.iterations() * records);
@@ -124,7 +86,7 @@ void BM_PaddedPass(benchmark::State& state) {
   BinnedPass pass(records, parts);
   const planning::BinPadding padding = padding_for(parts);
   const std::int64_t rows = padding.rows(pass.positions(), records);
-  compare(
+  bench::compare(
       state, [&] { pass.sums(rows); }, [&] { pass.sums(0); });
   state.counters["bound"] =
       1.0 + 2.0 * std::sqrt(static_cast<double>(parts) * padding.log_share / static_cast<double>(records));
@@ -137,7 +99,7 @@ void BM_FullPartAgainstEmpty(benchmark::State& state) {
   const std::int64_t parts = state.range(1);
   BinnedPass pass(records, parts);
   const std::int64_t rows = padding_for(parts).rows(pass.positions(), records);
-  compare(
+  bench::compare(
       state, [&] { pass.one(rows, true); }, [&] { pass.one(rows, false); });
 }
 
