@@ -167,9 +167,10 @@ int query_function(const FunctionQuery& query) {
                 {"value", *stated->value},
                 {"noise_stddev", stated->noise_stddev},
                 {"interval", {stated->noise.low, stated->noise.high}},
-                {"confidence", query.confidence},
-                {"records", named->function.records}};
-    if (named->function.person_records_max) out["person_records_max"] = *named->function.person_records_max;
+                {"confidence", query.confidence}};
+    const std::optional<std::int64_t>& of_each = named->function.person_records_max;
+    out[of_each ? "persons" : "records"] = named->function.records;
+    if (of_each) out["person_records_max"] = *of_each;
     if (!stated->note.empty()) out["note"] = stated->note;
     fmt::print("{}\n", out.dump());
     return service::kDone;

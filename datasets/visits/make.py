@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the visits of 900 invented patients to three hospitals: make.py >visits.csv
+"""Writes the visits of 900 invented patients, or of as many as are asked for: make.py [PATIENTS] >visits.csv
 
 A patient has a level of her own. Who is worse off comes more often, stays longer and is more likely to come back:
     level  normal(0, 1); age  uniform on 20 .. 90; visits  1 + lognormal(0.4 level + 1.1, 0.8), at most 40
@@ -9,11 +9,12 @@ Nobody in it is a real person, and whoever wants it may have it (CC0).
 """
 import math
 import random
+import sys
 
 random.seed(20261127)
 s = lambda x: 1 / (1 + math.exp(-x))
 rows = []
-for patient in range(900):
+for patient in range(int(sys.argv[1]) if len(sys.argv) > 1 else 900):
     level, age = random.gauss(0, 1), random.randint(20, 90)
     for _ in range(min(40, 1 + int(random.lognormvariate(0.4 * level + 1.1, 0.8)))):
         marker = min(4, max(-4, random.gauss(level, 0.6)))

@@ -295,6 +295,13 @@ std::vector<std::string> verdicts(const JobTerms& job, const algorithms::Metrics
   } else {
     judge_chances(job, values, out);
   }
+  if (job.person && !out.empty()) {
+    const std::int64_t most = job.one_record_evaluated ? 1 : job.person->records_max;
+    out.push_back(fmt::format("these numbers are of persons, of whom each counts once: {}",
+                              most == 1
+                                  ? std::string("by one of her records, drawn at random")
+                                  : fmt::format("by the mean over {} of her records at most, drawn at random", most)));
+  }
   return out;
 }
 
