@@ -161,10 +161,10 @@ NoiseSaid said_of(const mechanisms::LocalReports& reports, const PlannedRelease&
   return {{{"reports",
             {{loss, amount},
              {"randomiser", releases::to_string(reports.kind())},
-             {"leaves", releases::what_leaves(reports.kind())}}}},
+             {"leaves", releases::what_leaves(release.ask)}}}},
           fmt::format(": a report of each by itself, {}, in a secret order: {} {:.4g} each, whoever sees it; a "
                       "silo's mean has a standard deviation of at most {:.4g}",
-                      releases::what_leaves(reports.kind()), loss, amount, release.noise_stddev_of_mean())};
+                      releases::what_leaves(release.ask), loss, amount, release.noise_stddev_of_mean())};
 }
 
 NoiseSaid said_of(const mechanisms::ExactPublicSum& /*exact*/, const PlannedRelease& /*planned*/) {

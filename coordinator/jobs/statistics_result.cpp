@@ -67,7 +67,7 @@ Json noise_of_release(const planning::Release& release) {
   const releases::Cost cost = release.cost_of_draw();
   Json out;
   if (const auto* reports = std::get_if<mechanisms::LocalReports>(&release.mechanism)) {
-    out = {{"law", std::string(releases::what_leaves(reports->kind()))}};
+    out = {{"law", releases::what_leaves(release.ask)}};
     if (reports->kind() == releases::Randomiser::Gaussian) {
       out["mu"] = std::sqrt(cost.gaussian.value_rounded_up());
     } else {

@@ -139,8 +139,10 @@ void check_persons(const algorithms::Method& algorithm, const models::Model& mod
   };
   const algorithms::MethodTraits traits = algorithm->traits();
   using Form = releases::PersonContribution::Form;
-  if (model.linear() == nullptr && model.network() == nullptr) refuse(fmt::format("a {} model", model.name()));
+  if (model.linear() == nullptr && model.network() == nullptr && model.moments() == nullptr)
+    refuse(fmt::format("a {} model", model.name()));
   if (job.person.form == Form::CappedSum) {
+    if (model.moments() != nullptr) refuse("capped_sum of moments, which are means");
     if (job.theorem) refuse("capped_sum with a theorem, whose constants it multiplies by records_max");
     if (job.shuffled || !std::holds_alternative<releases::L2Bound>(job.bound))
       refuse("capped_sum of what is shuffled or not clipped in l2");

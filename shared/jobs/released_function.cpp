@@ -244,7 +244,8 @@ Result<ReleasedFunction> release_function(const algorithms::StatisticAsked& aske
       add_totals(silo, releases::pair_distance({map}, silo.release->ask.unit()).counts, out, variance);
     }
   }
-  if (function->reports && !statistics::counts(map)) out.noise_step = 2.0 * silos.front().release->lattice().step;
+  if (function->reports && !releases::reports_indicators(silos.front().release->ask))
+    out.noise_step = 2.0 * silos.front().release->lattice().step;
   out.noise_stddev = std::sqrt(variance);
   return out;
 }

@@ -151,7 +151,7 @@ Result<double> share_as_sum(const std::vector<const planning::Release*>& asked, 
     const auto& reports = std::get<mechanisms::LocalReports>(release->mechanism);
     const auto& bound = std::get<releases::RangeBound>(release->ask.bound);
     UNDERTONE_TRY(const releases::Epsilon epsilon, releases::Epsilon::create(reports.cost().pure.value_rounded_down()));
-    const bool counted = std::get<releases::StatisticMap>(release->ask.map).indicators;
+    const bool counted = releases::reports_indicators(release->ask);
     UNDERTONE_TRY(const mechanisms::LaplaceLattice sum,
                   counted ? mechanisms::laplace_counts(epsilon, release->ask.dimension, release->records_drawn)
                           : mechanisms::laplace_values(bound, epsilon, release->ask.dimension, release->records_drawn));
@@ -184,7 +184,7 @@ Status put_report_widths(const algorithms::StatisticAsked& asked, const algorith
     const algorithms::NumberColumn& column = what.columns[static_cast<std::size_t>(j)];
     PlannedWidth& width = out.emplace_back();
     width.statistic = coordinates == 1 ? asked.name : fmt::format("{}, {}", asked.name, column.name);
-    width.law = releases::what_leaves(what.randomiser);
+    width.law = releases::what_leaves(releases.front()->ask);
     width.half_width = (column.high - column.low) * middle.noise.half_width();
     width.as_sum = (column.high - column.low) * as_sum;
     width.of = what.indicator ? "the share" : "the mean, in the column's unit";
@@ -220,7 +220,7 @@ Status put_function_width(const algorithms::StatisticAsked& asked, const algorit
   }
   const double stddev = std::sqrt(variance) / records;
   out.statistic = asked.name;
-  out.law = what.reports ? std::string(releases::what_leaves(*what.reports))
+  out.law = what.reports ? releases::what_leaves(releases.front()->ask)
             : std::holds_alternative<mechanisms::LaplaceLattice>(releases.front()->mechanism) ? "discrete Laplace"
                                                                                               : "Gaussian";
   out.half_width = confidence.z() * stddev;
@@ -282,7 +282,7 @@ void put_vector_width(const algorithms::StatisticAsked& asked, const algorithms:
     out.of = "each column's mean of the public records";
     return;
   }
-  out.law = what.reports ? std::string(releases::what_leaves(*what.reports))
+  out.law = what.reports ? releases::what_leaves(releases.front()->ask)
             : std::holds_alternative<mechanisms::LaplaceLattice>(releases.front()->mechanism) ? "discrete Laplace"
                                                                                               : "Gaussian";
   double variance = 0.0;
@@ -309,7 +309,7 @@ void put_model_width(const algorithms::StatisticAsked& asked, const algorithms::
                      const std::vector<const planning::Release*>& releases, statistics::Confidence confidence,
                      PlannedWidth& out) {
   out.statistic = asked.name;
-  out.law = what.reports ? std::string(releases::what_leaves(releases::Randomiser::Gaussian)) : "Gaussian";
+  out.law = what.reports ? releases::what_leaves(releases.front()->ask) : "Gaussian";
   double variance = 0.0;
   double other = 0.0;
   double records = 0.0;

@@ -46,20 +46,22 @@ std::string_view to_string(Randomiser randomiser) noexcept {
   return "";
 }
 
-std::string_view what_leaves(Randomiser randomiser) noexcept {
-  switch (randomiser) {
+std::string what_leaves(const Ask& ask) {
+  const std::string_view unit = to_string(ask.unit());
+  UNDERTONE_CHECK(ask.reports() != nullptr);
+  switch (ask.reports()->randomiser) {
     case Randomiser::Bit:
-      return "one bit a record";
+      return fmt::format("one bit a {}", unit);
     case Randomiser::Laplace:
-      return "discrete Laplace a record";
+      return fmt::format("discrete Laplace a {}", unit);
     case Randomiser::StringBit:
-      return "one bit a record against a public string";
+      return fmt::format("one bit a {} against a public string", unit);
     case Randomiser::Index:
-      return "one number of a public string a record";
+      return fmt::format("one number of a public string a {}", unit);
     case Randomiser::Direction:
-      return "one direction a record";
+      return fmt::format("one direction a {}", unit);
     case Randomiser::Gaussian:
-      return "one vector with Gaussian noise a record";
+      return fmt::format("one vector with Gaussian noise a {}", unit);
   }
   return "";
 }
@@ -222,7 +224,6 @@ std::int64_t parts_of_unit(const Ask& ask) {
 }
 
 bool takes_persons(const Ask& ask) {
-  if (ask.reports() != nullptr) return false;
   // A sum of parts is made of gradients that are clipped in l2, and of nothing else.
   if (parts_of_unit(ask) > 1 &&
       (!std::holds_alternative<L2Bound>(ask.bound) ||
@@ -238,12 +239,15 @@ bool takes_persons(const Ask& ask) {
                  [](const LocalRunMap& map) { return !map.steps.controlled; },
                  [](const LocalChoicesMap& /*map*/) { return true; },
                  // The proof is for a Hessian of rank one, a record's.
-                 [](const MinimiserMap& /*map*/) { return false; }, [](const StatisticMap& /*map*/) { return false; },
+                 [](const MinimiserMap& /*map*/) { return false; },
+                 // Totals of persons are of feature maps.
+                 [&](const StatisticMap& /*map*/) { return ask.reports() != nullptr; },
                  [](const FeaturesMap& /*map*/) { return true; }},
       ask.map);
 }
 
 bool reports_indicators(const Ask& ask) {
+  if (ask.records.persons) return false;  // a share of somebody's records
   if (const auto* statistic = std::get_if<StatisticMap>(&ask.map)) return statistic->indicators;
   return statistics::counts(std::get<FeaturesMap>(ask.map).features);
 }

@@ -191,8 +191,6 @@ enum class Randomiser : std::uint8_t {
 };
 /// "bit", "laplace", "string_bit", "index", "direction", "gaussian"
 [[nodiscard]] std::string_view to_string(Randomiser randomiser) noexcept;
-/// For people: "one bit a record", "discrete Laplace a record", ...
-[[nodiscard]] std::string_view what_leaves(Randomiser randomiser) noexcept;
 /// Whether reports are read against public strings.
 [[nodiscard]] bool reads_strings(Randomiser randomiser) noexcept;
 /// Whether a report is of the whole vector that a record has, and not of one coordinate.
@@ -289,11 +287,15 @@ struct Ask {
 
 /// Whether a person can contribute to such a release once, however many records she has: to whatever is made of
 /// gradients, of their differences and of metrics, and to a feature map's totals, or a choice among them, with the mean
-/// over her records. A report is of one record.
+/// over her records. Her report is of her own number or vector, which is that mean, too.
 /// Source: spec person-unit 3.1, 6.
 [[nodiscard]] bool takes_persons(const Ask& ask);
 
-/// Whether what each record reports on is 0 or 1, so that a unit is a record. @pre of form reports
+/// Whether what each record reports on is 0 or 1, so that a unit of the lattice is a record. What a person reports on
+/// is a share of her records, between 0 and 1. @pre of form reports
 [[nodiscard]] bool reports_indicators(const Ask& ask);
+
+/// This says for people what a report is: "one bit a record", "discrete Laplace a person", ... @pre of form reports
+[[nodiscard]] std::string what_leaves(const Ask& ask);
 
 }  // namespace undertone::releases

@@ -224,16 +224,18 @@ std::string describe_randomiser(const mechanisms::LocalReports& reports) {
 std::string describe_reports(const planning::Plan::Segment& segment, const mechanisms::LocalReports& reports,
                              const data::Schema& schema) {
   const planning::Release& release = segment.release;
-  const std::string columns = describe_reported(release.ask, schema);
+  const std::string columns = describe_reported(release.ask, schema) + mean_of_each(release);
+  const releases::Unit unit = release.ask.unit();
   return fmt::format(
-      "{} times a report of each of {} {} records by itself, in a secret order: {} about {}{}, at {} for each record, "
+      "{} times a report of each of {} {} {} by itself, in a secret order: {} about {}{}, at {} for each {}, "
       "against whoever sees reports, the copy in your ledger included",
-      segment.rounds, release.records_drawn, block_of(release), describe_randomiser(reports),
+      segment.rounds, release.records_drawn, block_of(release), releases::plural_of(unit), describe_randomiser(reports),
       release.ask.dimension > 1 && !releases::of_vectors(reports.kind()) ? "one alone, drawn in secret, of " : "",
       columns,
       reports.kind() == releases::Randomiser::Gaussian
           ? fmt::format("mu {:.4g}", std::sqrt(reports.cost().gaussian.value_rounded_up()))
-          : epsilon_each(release));
+          : epsilon_each(release),
+      releases::to_string(unit));
 }
 
 /// "norm 2", "l_inf norm 2".

@@ -233,20 +233,23 @@ std::string clip_statement(const releases::Bound& bound) {
       bound);
 }
 
-const char* report_statement(releases::Randomiser randomiser) {
+std::string report_statement(releases::Randomiser randomiser, std::string_view unit) {
   switch (randomiser) {
     case releases::Randomiser::Bit:
-      return "a bit whose chances are quotients of integers, the likelier 1 the larger the record's number,";
+      return fmt::format("a bit whose chances are quotients of integers, the likelier 1 the larger the {}'s number,",
+                         unit);
     case releases::Randomiser::Laplace:
-      return "the record's number with discrete Laplace noise of its own,";
+      return fmt::format("the {}'s number with discrete Laplace noise of its own,", unit);
     case releases::Randomiser::StringBit:
-      return "a bit that compares the record's number with a public one, whose chances are whole units of 2^-40,";
+      return fmt::format(
+          "a bit that compares the {}'s number with a public one, whose chances are whole units of 2^-40,", unit);
     case releases::Randomiser::Index:
       return "the number of one of several public numbers, kept with chances that are whole units of 2^-40,";
     case releases::Randomiser::Direction:
-      return "a direction by PrivUnit, drawn from integer vectors whose law is the same for every record,";
+      return fmt::format("a direction by PrivUnit, drawn from integer vectors whose law is the same for every {},",
+                         unit);
     case releases::Randomiser::Gaussian:
-      return "the record's vector with Gaussian noise of its own, exactly rounded to a lattice,";
+      return fmt::format("the {}'s vector with Gaussian noise of its own, exactly rounded to a lattice,", unit);
   }
   return "";
 }
@@ -345,14 +348,15 @@ std::vector<std::string> mechanisms_of(const jobs::Job& job, const planning::Pla
                   generalised.noise.norm(), whose, clip_statement(release.ask.bound));
             },
             [&](const mechanisms::LocalReports& reports) {
+              const std::string_view unit = releases::to_string(release.ask.unit());
               return fmt::format(
-                  "a report of each record by itself, in a secret order: {} of {} each, which holds against whoever "
-                  "sees "
-                  "reports, the copy in this silo's ledger included; a record is in one report of a release",
-                  report_statement(reports.kind()),
+                  "a report of each {} by itself, in a secret order: {} of {} each, which holds against whoever sees "
+                  "reports, the copy in this silo's ledger included; a {} is in one report of a release",
+                  unit, report_statement(reports.kind(), unit),
                   reports.kind() == releases::Randomiser::Gaussian
                       ? fmt::format("mu {:.6g}", std::sqrt(reports.cost().gaussian.value_rounded_up()))
-                      : fmt::format("epsilon {:.6g}", reports.cost().pure.value_rounded_up()));
+                      : fmt::format("epsilon {:.6g}", reports.cost().pure.value_rounded_up()),
+                  unit);
             },
             [](const mechanisms::ExactPublicSum& /*exact*/) { return std::string(); },
             [](const mechanisms::BinomialSum& /*counts*/) { return std::string(); },

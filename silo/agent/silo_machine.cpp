@@ -59,10 +59,10 @@ bool is_judgement(wire::Refusal refusal) {
 Status check_answerable(const jobs::Job& job, const releases::Ask& ask) {
   const auto refuse = [](const std::string& why) { return Error{ErrorCode::InvalidConfig, why}; };
   if (ask.kind() == releases::QuestionKind::ControlledRun) return refuse("control variates are of simulations alone");
-  const bool trains = !std::holds_alternative<releases::FeaturesMap>(ask.map);
+  const bool trains = !std::holds_alternative<releases::FeaturesMap>(ask.map) &&
+                      !std::holds_alternative<releases::StatisticMap>(ask.map);
   if (ask.records.persons.has_value() != (job.unit == releases::Unit::Person) ||
-      (ask.records.persons && (!releases::takes_persons(ask) || job.projection ||
-                               (trains && (!job.model || job.model->moments() != nullptr)))))
+      (ask.records.persons && (!releases::takes_persons(ask) || job.projection || (trains && !job.model))))
     return refuse("persons contribute to clipped sums of models of their own features, and to statistics");
   if (ask.beside_public &&
       (ask.records.block != releases::Block::Training || job.shuffle || ask.records.persons ||

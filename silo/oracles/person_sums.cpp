@@ -295,6 +295,65 @@ class CappedPersonSums final : public RecordSums {
   std::optional<mechanisms::ClippedSum> sum_;
 };
 
+/// Sums over persons of the mean over her records' embeddings, for moments: clipped once, in integers.
+class MomentPersonSums final : public RecordSums {
+ public:
+  explicit MomentPersonSums(const models::MomentsModel& model)
+      : model_(model), own_(model.dimension()), mean_(model.dimension()) {}
+
+  [[nodiscard]] bool adds_integers() const noexcept override { return true; }
+  [[nodiscard]] bool takes_persons() const noexcept override { return true; }
+
+  void gradients(const Eigen::VectorXd& point, const mechanisms::Lattice& lattice, const Drawn& drawn,
+                 std::span<std::int64_t> sum) override {
+    std::fill(sum.begin(), sum.end(), 0);
+    for_means(point, drawn, [&] { mechanisms::add_clipped(mean_, lattice, sum); });
+  }
+
+  void clamped_gradients(const Eigen::VectorXd& point, const mechanisms::ClampLattice& lattice, const Drawn& drawn,
+                         std::span<std::int64_t> sum) override {
+    mechanisms::ClampedSum clamped(lattice, model_.dimension());
+    for_means(point, drawn, [&] { clamped.add(mean_); });
+    clamped.take(sum);
+  }
+
+  void differences(const PointPair& /*points*/, const mechanisms::Lattice& /*lattice*/, const Drawn& /*drawn*/,
+                   std::span<std::int64_t> /*sum*/) override {
+    UNDERTONE_CHECK(false);  // a job of moments has one round, of gradients
+  }
+
+  void metrics(const Eigen::VectorXd& point, const mechanisms::Lattice& lattice, const Drawn& drawn,
+               std::span<std::int64_t> sum) override {
+    add_person_metrics(model_, point, lattice, drawn, sum);
+  }
+
+ private:
+  /// Puts each drawn person's mean into `mean_`, zero where she has no record.
+  template <class Use>
+  void for_means(const Eigen::VectorXd& point, const Drawn& drawn, const Use& use) {
+    UNDERTONE_CHECK(drawn.persons != nullptr && !drawn.counted);
+    if (drawn.block.rows() == 0) return;  // nobody has a record
+    std::array<std::int64_t, kRecordsMost> rows{};
+    const std::span<std::int64_t> looked(rows.data(), drawn.persons->records_max());
+    for (const std::int64_t person : drawn.positions) {
+      const std::size_t counted = drawn.persons->rows_of(drawn.block, person, looked);
+      mean_.setZero();
+      for (std::size_t i = 0; i < looked.size(); ++i) {
+        model_.gradient(point, drawn.block, looked[i], own_);
+        // What is not finite adds zero, and still is one of hers; what is not hers is added like it, times 0.
+        if (!own_.allFinite()) own_.setZero();
+        mean_ += (i < counted ? 1.0 : 0.0) * own_;
+      }
+      mean_ /= static_cast<double>(std::max<std::size_t>(counted, 1));
+      use();
+    }
+  }
+
+  models::MomentsModel model_;
+  Eigen::VectorXd own_;   // [dimension]
+  Eigen::VectorXd mean_;  // [dimension]
+};
+
 /// A person's records one after the other, each with its part of what she contributes: always as many a person.
 class PersonRecords {
  public:
@@ -368,9 +427,12 @@ class NetworkPersonSums final : public RecordSums {
 
  private:
   [[nodiscard]] double clip(const mechanisms::Lattice& lattice, const Drawn& drawn) const {
-    const std::size_t rows = drawn.positions.size() * drawn.persons->records_max();
-    return clip_before_rounding(lattice, model_.dimension(), rows,
-                                model_.rounding_bound(1.0, static_cast<std::int64_t>(rows)));
+    // All weights of a person add up to 1 at most, but for the roundings of 64 of them.
+    const std::size_t persons = drawn.positions.size();
+    const std::size_t rows = persons * drawn.persons->records_max();
+    return clip_before_rounding(
+        lattice, model_.dimension(), persons,
+        model_.rounding_bound(1.0, static_cast<std::int64_t>(rows), static_cast<std::int64_t>(persons)));
   }
 
   models::LayeredModel model_;
@@ -383,6 +445,10 @@ class NetworkPersonSums final : public RecordSums {
 std::unique_ptr<RecordSums> make_person_sums(const models::Model& model, releases::PersonContribution::Form form) {
   const bool capped = form == releases::PersonContribution::Form::CappedSum;
   if (const models::Network* network = model.network()) return std::make_unique<NetworkPersonSums>(*network, capped);
+  if (const models::MomentsModel* moments = model.moments()) {
+    UNDERTONE_CHECK(!capped);  // refused where it is parsed
+    return std::make_unique<MomentPersonSums>(*moments);
+  }
   UNDERTONE_CHECK(model.linear() != nullptr);  // what else a job of persons has is refused where it is parsed
   if (capped) return std::make_unique<CappedPersonSums>(*model.linear());
   return std::make_unique<PersonSums>(*model.linear());

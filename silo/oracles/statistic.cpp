@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <span>
 
@@ -20,14 +21,17 @@ double number_of(const models::Records& block, std::int64_t record, std::size_t 
 struct Units {
   std::int64_t low = 0;
   std::int64_t high = 0;
-  std::int64_t middle = 0;
   double step = 0.0;
 
+  /// The number within the range, or its middle where it is none.
+  [[nodiscard]] double held(double number) const {
+    const double least = static_cast<double>(low) * step;
+    const double most = static_cast<double>(high) * step;
+    return std::isfinite(number) ? std::clamp(number, least, most) : 0.5 * (least + most);
+  }
+  /// @param number held, so that the quotient fits and lies between the ends, which are integers
   [[nodiscard]] std::int64_t of(double number) const {
-    if (!std::isfinite(number)) return middle;
-    // Clamped before it is rounded: the quotient then fits, and lies between the ends, which are integers.
-    const double clamped = std::clamp(number, static_cast<double>(low) * step, static_cast<double>(high) * step);
-    return std::clamp<std::int64_t>(std::llrint(clamped / step), low, high);
+    return std::clamp<std::int64_t>(std::llrint(number / step), low, high);
   }
 };
 
@@ -37,33 +41,56 @@ Units units_of(const releases::RangeBound& range, double step) {
   const double high = range.high / step;
   UNDERTONE_CHECK(low < high && std::abs(low) <= kUnitsMax && std::abs(high) <= kUnitsMax);
   UNDERTONE_CHECK(std::floor(low) == low && std::floor(high) == high);  // what the noise is calibrated to
-  return {static_cast<std::int64_t>(low), static_cast<std::int64_t>(high),
-          static_cast<std::int64_t>(std::nearbyint(0.5 * (low + high))), step};
+  return {static_cast<std::int64_t>(low), static_cast<std::int64_t>(high), step};
 }
 
-/// A statistic's numbers of records in units of a lattice.
+/// The drawn units one by one: a record's number is its own, a person's is the mean over her records' numbers. All
+/// slots of a person are worked on and each is multiplied by 1 or 0, so that the time does not tell how many count.
+class UnitMeans {
+ public:
+  explicit UnitMeans(const RecordSums::Drawn& drawn)
+      : drawn_(drawn), rows_(drawn.persons == nullptr ? 0 : drawn.persons->records_max()) {}
+
+  /// @param empty what somebody without a record counts as @param number of a row of the block: finite
+  template <class Number>
+  [[nodiscard]] double of(std::int64_t unit, double empty, const Number& number) {
+    if (drawn_.persons == nullptr) return number(unit);
+    if (drawn_.block.rows() == 0) return empty;
+    const std::size_t counted = drawn_.persons->rows_of(drawn_.block, unit, rows_);
+    double sum = 0.0;
+    for (std::size_t i = 0; i < rows_.size(); ++i) sum += (i < counted ? 1.0 : 0.0) * number(rows_[i]);
+    return counted == 0 ? empty : sum / static_cast<double>(counted);
+  }
+
+ private:
+  const RecordSums::Drawn& drawn_;
+  std::vector<std::int64_t> rows_;
+};
+
+/// A statistic's numbers of drawn units, in units of a lattice.
 class NumberUnits {
  public:
   NumberUnits(const releases::StatisticMap& statistic, const releases::RangeBound& range,
-              const mechanisms::Lattice& lattice, const models::Records& block)
-      : indicators_(statistic.indicators), block_(block) {
-    const auto features = static_cast<std::size_t>(block.features.rows());
+              const mechanisms::Lattice& lattice, const RecordSums::Drawn& drawn)
+      : indicators_(statistic.indicators), block_(drawn.block), means_(drawn) {
+    const auto features = static_cast<std::size_t>(block_.features.rows());
     for (const std::size_t coordinate : statistic.coordinates) UNDERTONE_CHECK(coordinate <= features);
-    if (indicators_) {
-      UNDERTONE_CHECK(lattice.clip == 1 && lattice.step == 1.0);  // a unit is a record
-    } else {
-      units_ = units_of(range, lattice.step);
-    }
+    // A record's indicator is one unit or none.
+    UNDERTONE_CHECK(!indicators_ || drawn.persons != nullptr || (lattice.clip == 1 && lattice.step == 1.0));
+    units_ = units_of(range, lattice.step);
   }
-  [[nodiscard]] std::int64_t of(std::int64_t record, std::size_t coordinate) const {
-    const double number = number_of(block_, record, coordinate);
-    if (indicators_) return number == 1.0 ? 1 : 0;
-    return units_.of(number);
+  [[nodiscard]] std::int64_t of(std::int64_t unit, std::size_t coordinate) {
+    if (indicators_)
+      return units_.of(means_.of(
+          unit, 0.0, [&](std::int64_t row) { return number_of(block_, row, coordinate) == 1.0 ? 1.0 : 0.0; }));
+    return units_.of(means_.of(unit, units_.held(std::numeric_limits<double>::quiet_NaN()),
+                               [&](std::int64_t row) { return units_.held(number_of(block_, row, coordinate)); }));
   }
 
  private:
   bool indicators_;
   const models::Records& block_;
+  UnitMeans means_;
   Units units_;
 };
 
@@ -155,7 +182,8 @@ std::vector<std::int64_t> scored_totals(const statistics::FeatureMap& features, 
 
 std::vector<std::int64_t> statistic_totals(const releases::StatisticMap& statistic, const releases::RangeBound& range,
                                            const mechanisms::Lattice& lattice, const RecordSums::Drawn& drawn) {
-  const NumberUnits units(statistic, range, lattice, drawn.block);
+  UNDERTONE_CHECK(drawn.persons == nullptr);  // totals of persons are of feature maps
+  NumberUnits units(statistic, range, lattice, drawn);
   std::vector<std::int64_t> totals(statistic.coordinates.size(), 0);
   for (const std::int64_t record : drawn.positions)
     for (std::size_t i = 0; i < totals.size(); ++i) totals[i] += units.of(record, statistic.coordinates[i]);
@@ -166,7 +194,7 @@ std::vector<std::int64_t> statistic_numbers(const releases::StatisticMap& statis
                                             const mechanisms::Lattice& lattice, const RecordSums::Drawn& drawn,
                                             std::span<const std::int64_t> slots) {
   UNDERTONE_CHECK(slots.size() == drawn.positions.size());
-  const NumberUnits units(statistic, range, lattice, drawn.block);
+  NumberUnits units(statistic, range, lattice, drawn);
   std::vector<std::int64_t> numbers(slots.size());
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     const std::size_t coordinate = static_cast<std::size_t>(slots[i]) % statistic.coordinates.size();
@@ -184,13 +212,35 @@ std::vector<std::int64_t> feature_numbers(const statistics::FeatureMap& features
   UNDERTONE_CHECK(range.has_value());
   const auto dimension = static_cast<std::size_t>(statistics::dimension(features));
   std::vector<std::int64_t> numbers(slots.size());
+  UnitMeans means(drawn);
   for (std::size_t i = 0; i < numbers.size(); ++i) {
-    const double number = statistics::coordinate_of(features, encoded_record(drawn.block, drawn.positions[i]),
-                                                    static_cast<std::size_t>(slots[i]) % dimension);
-    const double held = std::isfinite(number) ? std::clamp(number, range->low, range->high) : range->low;
-    numbers[i] = static_cast<std::int64_t>(held / lattice.step);
+    const std::size_t place = static_cast<std::size_t>(slots[i]) % dimension;
+    const double mean = means.of(drawn.positions[i], range->low, [&](std::int64_t row) {
+      const double number = statistics::coordinate_of(features, encoded_record(drawn.block, row), place);
+      return std::isfinite(number) ? std::clamp(number, range->low, range->high) : range->low;
+    });
+    // A mean of numbers within the range may be rounded out of it.
+    numbers[i] = static_cast<std::int64_t>(std::clamp(mean, range->low, range->high) / lattice.step);
   }
   return numbers;
+}
+
+void for_ball_vectors(const statistics::BallMap& ball, const RecordSums::Drawn& drawn,
+                      const std::function<void(const Eigen::VectorXd& vector)>& use) {
+  const auto width = static_cast<std::size_t>(drawn.block.features.rows()) + 1;
+  UNDERTONE_CHECK(statistics::check(ball, width).has_value());
+  UNDERTONE_CHECK(ball.besides == statistics::BallMap::Besides::Nothing);
+  Eigen::VectorXd vector = Eigen::VectorXd::Zero(ball.length());
+  if (drawn.persons == nullptr) {
+    for (const std::int64_t record : drawn.positions) {
+      statistics::in_ball(ball, encoded_record(drawn.block, record), vector);
+      use(vector);
+    }
+  } else if (drawn.block.rows() == 0) {
+    for (std::size_t i = 0; i < drawn.positions.size(); ++i) use(vector);  // nobody has a record
+  } else {
+    for_person_means(ball, drawn, ball.length(), use);
+  }
 }
 
 }  // namespace undertone::silo

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -26,7 +27,9 @@ namespace undertone::silo {
                                                          const RecordSums::Drawn& drawn);
 
 /// The same numbers of each record by itself, on the coordinate that its slot says: of the i-th drawn record that of
-/// slots[i] mod coordinates. @param slots [drawn] each >= 0 @return [drawn]
+/// slots[i] mod coordinates. A person's number is the mean over her records' numbers, clamped and rounded like a
+/// record's; of indicators it is the share of her records where it is exactly 1, in units of the lattice.
+/// @param slots [drawn] each >= 0 @return [drawn]
 [[nodiscard]] std::vector<std::int64_t> statistic_numbers(const releases::StatisticMap& statistic,
                                                           const releases::RangeBound& range,
                                                           const mechanisms::Lattice& lattice,
@@ -51,11 +54,17 @@ namespace undertone::silo {
                                                       bool ranked, const RecordSums::Drawn& drawn);
 
 /// One coordinate of the map of each record by itself, which its slot says: of the i-th drawn record that of slots[i]
-/// mod the dimension, in units of the lattice, cut toward zero and to the map's range. @param slots [drawn] each >= 0
+/// mod the dimension, in units of the lattice, cut toward zero and to the map's range. A person's number is the mean
+/// over her records' numbers, each cut to the range. @param slots [drawn] each >= 0
 /// @pre the map has a reported range @return [drawn]
 [[nodiscard]] std::vector<std::int64_t> feature_numbers(const statistics::FeatureMap& features,
                                                         const mechanisms::Lattice& lattice,
                                                         const RecordSums::Drawn& drawn,
                                                         std::span<const std::int64_t> slots);
+
+/// This hands on the vector in a ball of each drawn record, or the mean of each person's, which is in the ball as well:
+/// zero of somebody without a record. @pre nothing stands besides the vectors @param use takes [length of the map]
+void for_ball_vectors(const statistics::BallMap& ball, const RecordSums::Drawn& drawn,
+                      const std::function<void(const Eigen::VectorXd& vector)>& use);
 
 }  // namespace undertone::silo

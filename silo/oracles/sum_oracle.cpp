@@ -307,7 +307,7 @@ queries::Answer draw_and_sum(const queries::Query& query, const planning::Releas
   }
   if (std::holds_alternative<mechanisms::LocalReports>(planned.mechanism)) {
     UNDERTONE_CHECK(queries::kind_of(query.question) == planned.ask.kind());
-    return record_reports(planned, block_of(planned, data), stream);
+    return record_reports(planned, block_of(planned, data), data.persons, stream);
   }
   auto drawn = draw_exact_sum(query, planned, data, sums, stream);
   const planning::Release& release = drawn.release;

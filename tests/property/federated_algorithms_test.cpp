@@ -428,6 +428,35 @@ TEST(DirectCohortTest, GivesTheModelOfAFederationOfPersonsBitForBit) {
   }
 }
 
+/// Spec person-unit 4 and PU7: what leaves a silo, to whom, for which round and how long it is, does not tell how many
+/// records persons have.
+TEST(FederatedAlgorithmsTest, PersonsOfOneRecordAndOfAThousandLeaveAsManyBytes) {
+  auto federations = federations_for_persons();
+  federations.emplace_back("reports", tests::federation_of_reports());
+  for (const auto& [name, federation] : federations) {
+    SCOPED_TRACE(name);
+    const std::string text = tests::of_persons(federation).dump();
+    const auto left = [&](const std::vector<std::int64_t>& held) {
+      std::vector<std::string> out;
+      simulation::SimulatedFederation world({.jobs = {{text, "persons"}},
+                                             .silos = tests::cohort_of_persons(federation, held),
+                                             .seed = 11,
+                                             .noise = simulation::SimulatedNoise::Seeded});
+      simulation::SimulatedFederation::Watch watch;
+      watch.leaving = [&](const simulation::SimulatedSiloProcess::Leaving& leaving) {
+        out.push_back(fmt::format("{} to {}: {}, {} bytes", leaving.silo.name(), leaving.to, leaving.round.value,
+                                  leaving.bytes.size()));
+      };
+      world.run(watch);
+      EXPECT_TRUE(world.outcome().has_value());
+      return out;
+    };
+    const std::vector<std::string> one = left({1});
+    EXPECT_FALSE(one.empty());
+    EXPECT_EQ(left({1000, 0}), one);
+  }
+}
+
 TEST(DirectCohortTest, GivesTheModelOfAFederationOfCappedSumsBitForBit) {
   int served = 0;
   for (const auto& [name, federation] : federations_for_persons()) {
@@ -480,13 +509,14 @@ TEST(FederatedAlgorithmsTest, StatisticsOfPersonsAreAnswered) {
     ++statistics;
     tests::SmallFederation federation;
     federation.statistics = nlohmann::json::parse(text)["statistics"].dump();
+    federation.silos = static_cast<int>(job.cohort.size());
     const Trace trace = tests::trace_of({.jobs = {{text, name}},
                                          .silos = tests::cohort_of_persons(federation, {1, 3, 0, 7, 2}),
                                          .seed = 11,
                                          .noise = simulation::SimulatedNoise::Seeded});
     EXPECT_FALSE(trace.outcome.statistics.empty());
   }
-  EXPECT_EQ(statistics, 3);
+  EXPECT_EQ(statistics, 5);
 }
 
 TEST(DirectCohortTest, WithSilosMissingTheScaledMeanLeadsToTheWeightedOptimumAndTheRenormalisedOneElsewhere) {

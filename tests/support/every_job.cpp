@@ -36,6 +36,7 @@ void add_persons(Named& out) {
                                        "private_tree_frank_wolfe",
                                        "one_shot_frank_wolfe",
                                        "noisy_frank_wolfe, generalised Gaussian noise",
+                                       "noisy_minibatch_sgd, moments",
                                        "spider, network"};
   for (const auto& [name, federation] : federations_of_every_algorithm())
     if (kinds.contains(name)) out.emplace_back("persons, " + name, of_persons(federation).dump());
@@ -62,6 +63,14 @@ void add_persons(Named& out) {
     {"kind":"vector_mean","columns":["x0","x1","x2"],"norm":1},
     {"kind":"linear_model","columns":["x0","x1"],"response":"y","intercept":true}]})";
   out.emplace_back("persons, vectors", of_persons(vectors).dump());
+  out.emplace_back("persons, reports", of_persons(federation_of_reports()).dump());
+  SmallFederation strings;
+  strings.silos = 3;
+  strings.statistics = R"({"noise":"laplace","questions":[
+    {"kind":"marginals","columns":["y"],"width":1,"form":"reports","randomiser":"string_bit"},
+    {"kind":"loss","columns":["x0"],"response":"x1","loss":"squared","intercept":false,"degree":1,"form":"reports"},
+    {"kind":"vector_mean","columns":["x0","x1"],"form":"reports","adapter":"lift"}]})";
+  out.emplace_back("persons, functions from reports", of_persons(strings).dump());
   out.emplace_back("persons, choices", of_persons(federation_of_choices()).dump());
 }
 

@@ -165,12 +165,12 @@ bool takes_persons(const StatisticAsked& asked) noexcept {
                  [](const QuantilesAsked& /*what*/) { return true; }, [](const TableAsked& /*what*/) { return true; },
                  [](const CovarianceAsked& what) { return !what.near_normal; },
                  [](const RegressionAsked& /*what*/) { return true; },
-                 [](const ReportsAsked& /*what*/) { return false; },
-                 [](const FunctionAsked& what) { return !what.reports; },
+                 [](const ReportsAsked& /*what*/) { return true; }, [](const FunctionAsked& /*what*/) { return true; },
                  // The ends of an interval rest on records that are drawn one by one.
                  [](const SelectedQuantileAsked& what) { return what.end == SelectedQuantileAsked::End::Middle; },
                  [](const LeastLossAsked& /*what*/) { return true; },
-                 [](const VectorMeanAsked& what) { return !what.reports && !what.of_public && !what.beside_public; },
+                 [](const VectorMeanAsked& what) { return !what.of_public && !what.beside_public; },
+                 // Reports of vectors would give the loss of a person's mean record, which is not her mean loss.
                  [](const LinearModelAsked& what) { return !what.reports; }},
       asked.what);
 }

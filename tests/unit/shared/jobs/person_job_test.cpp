@@ -214,7 +214,7 @@ TEST(PersonJobTest, OfAShuffledJobWhatEachSilosOwnNoisePromisesAddsUp) {
   }
 }
 
-/// What reports on single records, and ends of intervals for the law that records are drawn from, are refused.
+/// What would be a loss of mean records, and ends of intervals for the law that records are drawn from, are refused.
 TEST(PersonJobTest, EveryStatisticIsPlannedForPersonsOrRefusedInWords) {
   const auto problem_with = [](const char* questions) {
     tests::SmallFederation federation;
@@ -229,14 +229,16 @@ TEST(PersonJobTest, EveryStatisticIsPlannedForPersonsOrRefusedInWords) {
                             R"({"noise":"gaussian","questions":[{"kind":"vector_mean","columns":["x0","x1"],"norm":1},
         {"kind":"linear_model","columns":["x0","x1"],"response":"y","intercept":true}]})",
                             R"({"questions":[{"kind":"least_loss","columns":["x1"],"response":"y","degree":6},
-        {"kind":"selected_quantile","column":"x0","bins":8,"probabilities":[0.5],"ends":false}]})"})
+        {"kind":"selected_quantile","column":"x0","bins":8,"probabilities":[0.5],"ends":false}]})",
+                            R"({"questions":[{"kind":"mean","column":"x1","form":"reports"},
+        {"kind":"count","column":"y","value":"yes","form":"reports"},
+        {"kind":"vector_mean","columns":["x0","x1","x2"],"form":"reports"}]})",
+                            R"({"noise":"laplace","questions":[{"kind":"marginals","columns":["y"],"width":1,
+        "form":"reports","randomiser":"string_bit"}]})"})
     EXPECT_EQ(problem_with(taken), "") << taken;
   for (const char* refused :
-       {R"({"questions":[{"kind":"mean","column":"x1","form":"reports"}]})",
-        R"({"questions":[{"kind":"selected_quantile","column":"x0","bins":8,"probabilities":[0.5],"ends":true}]})",
-        R"({"questions":[{"kind":"vector_mean","columns":["x0","x1","x2"],"form":"reports"}]})",
-        R"({"noise":"laplace","questions":[{"kind":"marginals","columns":["y"],"width":1,"form":"reports",
-        "randomiser":"string_bit"}]})"})
+       {R"({"questions":[{"kind":"linear_model","columns":["x0","x1"],"response":"y","form":"reports"}]})",
+        R"({"questions":[{"kind":"selected_quantile","column":"x0","bins":8,"probabilities":[0.5],"ends":true}]})"})
     EXPECT_NE(problem_with(refused).find("of persons"), std::string::npos) << refused << problem_with(refused);
 }
 

@@ -205,6 +205,55 @@ models::Records any_person(RandomSource& random, bool hostile) {
   return out;
 }
 
+std::vector<std::int64_t> moment_sum(const models::Records& block, const PersonDraw& draw) {
+  const models::MomentsModel of(kPersonFeatures);
+  std::vector<std::int64_t> sum(static_cast<std::size_t>(of.dimension()));
+  const std::vector<std::int64_t> everybody = all_of(block);
+  make_person_sums(models::Model(of), Form::ClippedMean)
+      ->gradients(Eigen::VectorXd::Zero(of.dimension()), person_lattice(), {block, everybody, std::nullopt, &draw},
+                  sum);
+  return sum;
+}
+
+TEST(PersonSumsTest, MomentsOfPersonsAreMeansOfTheirRecordsMoments) {
+  const models::MomentsModel of(kPersonFeatures);
+  const PersonDraw draw(sha256("key"), 16);
+  // One record each: the very integers of records.
+  const models::Records single = persons(std::vector<std::int64_t>(20, 1), 5);
+  models::Records plain = single;
+  plain.starts.clear();
+  std::vector<std::int64_t> expected(static_cast<std::size_t>(of.dimension()));
+  make_record_sums(models::Model(of))
+      ->gradients(Eigen::VectorXd::Zero(of.dimension()), person_lattice(), {plain, all_of(plain)}, expected);
+  EXPECT_EQ(moment_sum(single, draw), expected);
+  // Several: the mean, clipped once.
+  const models::Records block = persons({6}, 4);
+  Eigen::VectorXd mean = Eigen::VectorXd::Zero(of.dimension());
+  Eigen::VectorXd own(of.dimension());
+  for (Eigen::Index i = 0; i < 6; ++i) {
+    of.gradient(Eigen::VectorXd::Zero(of.dimension()), block, i, own);
+    mean += own / 6.0;
+  }
+  mean /= std::max(1.0, mean.norm());
+  const std::vector<std::int64_t> sum = moment_sum(block, draw);
+  for (Eigen::Index j = 0; j < mean.size(); ++j)
+    EXPECT_NEAR(static_cast<double>(sum[static_cast<std::size_t>(j)]) * person_lattice().step, mean[j], 4e-6);
+}
+
+TEST(PersonSumsTest, ReplacingAPersonMovesMomentsByTwiceTheClipAtMost) {
+  RandomSource random(11);
+  double worst = 0.0;
+  for (int trial = 0; trial < 400; ++trial) {
+    const PersonDraw draw(sha256(fmt::format("{}", trial)), 1 + static_cast<std::int64_t>(random.below(16)));
+    models::Records one = any_person(random, trial % 2 == 0);
+    const models::Records other = any_person(random, trial % 3 == 0);
+    const double moved = distance(moment_sum(one, draw), moment_sum(other, draw));
+    EXPECT_LE(moved, 2.0 * static_cast<double>(person_lattice().clip));
+    worst = std::max(worst, moved / (2.0 * static_cast<double>(person_lattice().clip)));
+  }
+  EXPECT_GT(worst, 0.4);
+}
+
 std::vector<std::int64_t> capped_sum(const models::LinearModel& of, const models::Records& block,
                                      const PersonDraw& draw, const Eigen::VectorXd& point, bool differences) {
   std::vector<std::int64_t> sum(static_cast<std::size_t>(of.dimension()));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <gtest/gtest.h>
+#include <limits>
 #include <set>
 
 #include "shared/planning/plan.hpp"
@@ -39,6 +40,23 @@ releases::Ask numbers() {
           releases::ReportsForm{releases::Randomiser::Laplace}};
 }
 
+releases::Ask shares() {
+  return {releases::StatisticMap{{0}, true},
+          {},
+          releases::RangeBound{0.0, 1.0},
+          1,
+          releases::ReportsForm{releases::Randomiser::Laplace}};
+}
+
+releases::Ask conjunctions() {
+  const statistics::ConjunctionsMap pairs{{{statistics::IndicatorCells{0, 2}, 0}, {statistics::SignCells{3}, 1}}, 2};
+  return {releases::FeaturesMap{pairs},
+          {},
+          releases::RangeBound{0.0, 1.0},
+          statistics::dimension(pairs),
+          releases::ReportsForm{releases::Randomiser::Laplace}};
+}
+
 planning::Release release_of(const releases::Ask& ask) {
   releases::SiloFacts facts{SiloId::create("one").value(), kReporting, 0, false,
                             releases::ApproximateDp{*releases::Epsilon::create(2.0), *releases::Delta::create(1e-5)}};
@@ -51,7 +69,31 @@ std::vector<std::int64_t> reports(const planning::Release& release, const models
   const RunId run{};
   const std::unique_ptr<ReleaseStream> stream =
       noise ? TestRandomness(seed, silo).stream(run, {0}) : NoiselessRandomness(seed, silo).stream(run, {0});
-  return record_reports(release, block, *stream).values;
+  const std::optional<releases::PersonContribution>& persons = release.ask.records.persons;
+  const std::optional<PersonDraw> draw =
+      persons ? std::make_optional<PersonDraw>(sha256("her draw"), persons->records_max) : std::nullopt;
+  return record_reports(release, block, draw ? &*draw : nullptr, *stream).values;
+}
+
+releases::Ask of_persons(releases::Ask ask) {
+  ask.records.persons = releases::PersonContribution{4, releases::PersonContribution::Form::Mean};
+  return ask;
+}
+
+/// The i-th of 40 persons has held[i % size] records.
+models::Records persons_of(std::uint64_t seed, const std::vector<std::int64_t>& held) {
+  RandomSource random(seed);
+  models::Records out;
+  out.starts = {0};
+  for (std::size_t i = 0; i < static_cast<std::size_t>(kReporting); ++i)
+    out.starts.push_back(out.starts.back() + held[i % held.size()]);
+  out.features = Eigen::MatrixXd(3, out.starts.back());
+  out.targets = Eigen::VectorXd(out.starts.back());
+  for (double& number : out.features.reshaped()) number = 2.0 * random.unit() - 1.0;
+  for (double& target : out.targets) target = random.chance(0.5) ? 1.0 : -1.0;
+  for (Eigen::Index i = 0; i < out.features.cols(); ++i)
+    if (random.chance(0.3)) out.features(0, i) = 1.0;
+  return out;
 }
 
 /// What is reported without noise, a set of numbers a record.
@@ -143,6 +185,56 @@ TEST(RecordReportsTest, DirectionsAreUnitVectorsWhateverTheRecord) {
     for (std::size_t j = 0; j < 3; ++j) square += std::pow(static_cast<double>(said[i + j]) * 0x1p-20, 2);
     EXPECT_NEAR(square, 1.0, 1e-5);
   }
+}
+
+/// Spec person-unit, PU2: whoever has one record reports as a record does, with the same coins.
+TEST(RecordReportsTest, PersonsOfOneRecordReportAsRecordsDo) {
+  const models::Records block = persons_of(8, {1});
+  models::Records plain = block;
+  plain.starts.clear();
+  for (const releases::Ask& ask :
+       {vectors(releases::Randomiser::Gaussian), vectors(releases::Randomiser::Direction), numbers()}) {
+    EXPECT_EQ(reports(release_of(of_persons(ask)), block, 9, true), reports(release_of(ask), plain, 9, true));
+  }
+}
+
+/// Spec person-unit, PU3, of reports: whatever a person is replaced by, the report of one slot moves, and what is
+/// reported is within the range that the noise is calibrated to.
+TEST(RecordReportsTest, AnotherPersonMovesTheReportOfOneSlotAndStaysWithinTheRange) {
+  const double any[] = {1.0, -1.0, 0.0, 1e300, -1e-300, std::numeric_limits<double>::quiet_NaN()};
+  const std::vector<std::int64_t> held = {0, 1, 3, 100, 2};
+  for (const releases::Ask& ask : {vectors(releases::Randomiser::Gaussian), numbers(), shares(), conjunctions()}) {
+    const planning::Release release = release_of(of_persons(ask));
+    const auto size = static_cast<std::size_t>(ask.report_size());
+    const auto& mechanism = std::get<mechanisms::LocalReports>(release.mechanism);
+    for (std::uint64_t trial = 0; trial < 20; ++trial) {
+      const models::Records block = persons_of(2, held);
+      models::Records other = block;
+      RandomSource random(trial);
+      const std::size_t changed = random.below(static_cast<std::uint64_t>(kReporting));
+      for (std::int64_t row = block.starts[changed]; row < block.starts[changed + 1]; ++row) {
+        for (Eigen::Index j = 0; j < 3; ++j) other.features(j, row) = any[random.below(6)];
+        other.targets[row] = any[random.below(6)];
+      }
+      const std::vector<std::int64_t> one = reports(release, block, 6, false);
+      const std::vector<std::int64_t> two = reports(release, other, 6, false);
+      std::set<std::size_t> moved;
+      for (std::size_t i = 0; i < one.size(); ++i)
+        if (one[i] != two[i]) moved.insert(i / size);
+      EXPECT_LE(moved.size(), 1U);
+      if (releases::of_vectors(mechanism.kind())) continue;
+      for (const std::int64_t number : two) EXPECT_TRUE(mechanism.low <= number && number <= mechanism.high);
+    }
+  }
+}
+
+TEST(RecordReportsTest, APersonReportsTheShareOfHerRecords) {
+  models::Records block = persons_of(2, {3});
+  block.features.row(0).setZero();
+  for (std::int64_t person = 0; person < kReporting; ++person) block.features(0, 3 * person) = 1.0;
+  const planning::Release release = release_of(of_persons(shares()));
+  for (const std::int64_t number : reports(release, block, 6, false))
+    EXPECT_NEAR(static_cast<double>(number) * 0x1p-20, 1.0 / 3.0, 1e-6);
 }
 
 }  // namespace
