@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "shared/base/digest.hpp"
 #include "shared/models/linear_model.hpp"
@@ -9,10 +10,10 @@
 namespace undertone::silo {
 
 /// Which of a person's records a release looks at: all of them where there are few, else as many as may count, drawn
-/// without replacement. The draw is a function of a secret key of the release and of the person's place, so that a
-/// round that is done again after a crash looks at the same ones. It needs no law of its own: given any draws, a person
-/// moves a sum as far as one record does. It is secret all the same, since an index tells how many records she has.
-/// Source: spec person-unit 2.3, 3.1.
+/// without replacement. The draw is a function of a secret key of the release and of when a person's turn is in a pass,
+/// so that a round that is done again after a crash looks at the same ones. It needs no law of its own: given any
+/// draws, a person moves a sum as far as one record does. It is secret all the same, since an index tells how many
+/// records she has. Source: spec person-unit 2.3, 3.1.
 class PersonDraw {
  public:
   /// @param key of the run, the block and the round, which only the silo can derive
@@ -20,16 +21,31 @@ class PersonDraw {
   PersonDraw(const Digest& key, std::int64_t records_max);
 
   [[nodiscard]] std::size_t records_max() const noexcept { return records_max_; }
-  /// Fills all of `rows`, and does the same work however many records the person has: what stands behind the number
-  /// that is returned is some row of the block, and is not to count.
-  /// @param block of persons, with a row at least @param person her place
-  /// @param rows [records_max] @return m', how many of them are hers and count: min(m, s)
-  [[nodiscard]] std::size_t rows_of(const models::Records& block, std::int64_t person,
-                                    std::span<std::int64_t> rows) const;
 
  private:
+  friend class PersonRows;
   Digest key_;
   std::size_t records_max_;
+};
+
+/// One pass over persons: which rows of each are looked at, in the order in which she is asked for. The words that
+/// decide are drawn for several persons at once.
+class PersonRows {
+ public:
+  /// @param block of persons, with a row at least; both outlive the pass
+  PersonRows(const PersonDraw& draw, const models::Records& block);
+
+  /// Fills all of `rows`, and does the same work however many records the person has: what stands behind the number
+  /// that is returned is some row of the block, and is not to count.
+  /// @param person her place @param rows [records_max] @return m', how many of them are hers and count: min(m, s)
+  [[nodiscard]] std::size_t next(std::int64_t person, std::span<std::int64_t> rows);
+
+ private:
+  void draw_words();
+  const PersonDraw& draw_;
+  const models::Records& block_;
+  std::uint64_t turn_ = 0;
+  std::vector<std::uint64_t> words_;  // [persons together, records_max], of the turns that are next
 };
 
 }  // namespace undertone::silo

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
+#include <memory>
+#include <optional>
 
 #include "shared/base/column_products.hpp"
 #include "shared/geometry/duality_map.hpp"
@@ -28,8 +31,9 @@ void add_person_metrics(AnyModel& model, const Eigen::VectorXd& point, const mec
   Eigen::VectorXd dropped = Eigen::VectorXd::Zero(own.size());
   std::array<std::int64_t, kRecordsMost> rows{};
   const std::span<std::int64_t> looked(rows.data(), drawn.persons->records_max());
+  PersonRows pass(*drawn.persons, drawn.block);
   for (const std::int64_t person : drawn.positions) {
-    const std::size_t counted = drawn.persons->rows_of(drawn.block, person, looked);
+    const std::size_t counted = pass.next(person, looked);
     mean.setZero();
     for (std::size_t i = 0; i < looked.size(); ++i) {
       model.centred_metrics(point, drawn.block, looked[i], own);
@@ -118,23 +122,17 @@ class PersonSums final : public RecordSums {
   }
 
  private:
-  using Numbers = std::array<double, kRecordsMost>;
-  using Rows = std::array<std::int64_t, kRecordsMost>;
+  static constexpr std::size_t kRowsTogether = kPersonsTogether * kRecordsMost;
+  using Numbers = std::array<double, kRowsTogether>;
 
-  void derivatives(const Eigen::Ref<const Eigen::VectorXd>& point, const models::Records& block,
-                   std::span<const std::int64_t> rows, Numbers& factors) {
-    model_.derivatives(point, block, rows, std::span(factors).first(rows.size()),
-                       std::span(norms_squared_).first(rows.size()));
-  }
-
-  /// The factors of some rows' terms.
-  void factors_of(const PathTerm& term, const models::Records& block, std::span<const std::int64_t> rows,
-                  Numbers& factors) {
-    derivatives(term.point, block, rows, factors);
+  /// The factors of so many rows' terms, those of `rows_`.
+  void find_factors(const PathTerm& term, const models::Records& block, std::size_t count) {
+    const std::span<const std::int64_t> rows = std::span(rows_).first(count);
+    const auto first = [count](Numbers& numbers) { return std::span(numbers).first(count); };
+    model_.derivatives(term.point, block, rows, first(factors_), first(norms_squared_));
     if (term.carried == 0.0) return;
-    Numbers there{};
-    derivatives(term.from, block, rows, there);
-    for (std::size_t i = 0; i < rows.size(); ++i) factors[i] -= term.carried * there[i];
+    model_.derivatives(term.from, block, rows, first(there_), first(norms_squared_));
+    for (std::size_t i = 0; i < count; ++i) factors_[i] -= term.carried * there_[i];
   }
 
   /// Puts persons' means into columns of `means_`, some at a time, and hands on the factors before them.
@@ -147,10 +145,21 @@ class PersonSums final : public RecordSums {
     for (std::size_t i = 0; i < kPersonsTogether; ++i) columns[i] = static_cast<std::int64_t>(i);
     std::span<const std::int64_t> left = drawn.positions;
     if (drawn.block.rows() == 0) left = {};  // nobody has a record
+    std::optional<PersonRows> pass;
+    if (!left.empty()) pass.emplace(*drawn.persons, drawn.block);
+    const std::size_t each = drawn.persons->records_max();
+    std::array<std::size_t, kPersonsTogether> counted{};
     while (!left.empty()) {
       const std::span<const std::int64_t> now = left.first(std::min(kPersonsTogether, left.size()));
       left = left.subspan(now.size());
-      for (std::size_t i = 0; i < now.size(); ++i) factors[i] = put_mean(drawn, now[i], i, term);
+      for (std::size_t i = 0; i < now.size(); ++i)
+        counted[i] = pass->next(now[i], std::span(rows_).subspan(i * each, each));
+      find_factors(term, drawn.block, now.size() * each);
+      for (std::size_t i = 0; i < now.size(); ++i) {
+        const HerRows hers{std::span(rows_).subspan(i * each, each), std::span(factors_).subspan(i * each, each),
+                           counted[i]};
+        factors[i] = put_mean(drawn.block, hers, i);
+      }
       use(std::span(factors).first(now.size()), std::span<const std::int64_t>(columns).first(now.size()));
     }
   }
@@ -183,30 +192,38 @@ class PersonSums final : public RecordSums {
     sum_->take(sum);
   }
 
+  /// What is looked at of a person, and how much of it is hers and counts.
+  struct HerRows {
+    std::span<const std::int64_t> rows;
+    std::span<double> factors;  // of their terms
+    std::size_t counted = 0;
+  };
+
   /// Puts a person's (h, c) into a column. @return the factor before it
-  double put_mean(const Drawn& drawn, std::int64_t person, std::size_t column, const PathTerm& term) {
-    Rows rows{};
-    const std::span<std::int64_t> looked(rows.data(), drawn.persons->records_max());
-    const std::size_t counted = drawn.persons->rows_of(drawn.block, person, looked);
-    Numbers factors{};
-    factors_of(term, drawn.block, looked, factors);
-    // A gradient that is not finite adds zero, and still is one of hers.
-    for (std::size_t i = 0; i < looked.size(); ++i)
-      if (i >= counted || !std::isfinite(factors[i])) factors[i] = 0.0;
-    const double largest =
-        *std::max_element(factors.begin(), factors.begin() + static_cast<std::ptrdiff_t>(looked.size()),
-                          [](double a, double b) { return std::abs(a) < std::abs(b); });
+  double put_mean(const models::Records& block, const HerRows& hers, std::size_t column) {
+    const std::span<double> factors = hers.factors;
+    double largest = 0.0;
+    for (std::size_t i = 0; i < factors.size(); ++i) {
+      // A gradient that is not finite adds zero, and still is one of hers.
+      const bool counts = i < hers.counted && std::abs(factors[i]) <= std::numeric_limits<double>::max();
+      factors[i] = counts ? factors[i] : 0.0;
+      largest = std::abs(largest) < std::abs(factors[i]) ? factors[i] : largest;
+    }
     const double divisor = largest == 0.0 ? 1.0 : largest;
-    const auto persons_rows = static_cast<double>(std::max<std::size_t>(counted, 1));
+    const double each = 1.0 / static_cast<double>(std::max<std::size_t>(hers.counted, 1));
     const auto at = static_cast<Eigen::Index>(column);
     auto mean = features_.col(at);
-    mean.setZero();
     double constant = 0.0;
-    for (std::size_t i = 0; i < looked.size(); ++i) {
-      const double weight = factors[i] / divisor / persons_rows;  // at most 1
+    for (std::size_t i = 0; i < factors.size(); ++i) {
+      const double weight = factors[i] / divisor * each;  // at most 1
       // What does not count is not looked at: its numbers are another person's, or not finite.
-      const double* row = weight == 0.0 ? zeros_.data() : drawn.block.features.col(looked[i]).data();
-      mean += weight * Eigen::Map<const Eigen::VectorXd>(row, mean.size());
+      const double* row = weight == 0.0 ? zeros_.data() : block.features.col(hers.rows[i]).data();
+      const Eigen::Map<const Eigen::VectorXd> x(row, mean.size());
+      if (i == 0) {
+        mean = weight * x;
+      } else {
+        mean += weight * x;
+      }
       constant += weight;
     }
     // Of her who adds nothing: zeros would be added up in another way, which takes longer.
@@ -222,6 +239,10 @@ class PersonSums final : public RecordSums {
   Eigen::MatrixXd
       features_;  // [features, persons]: the same without the constant, whose norms are found as records' are
   Eigen::VectorXd zeros_;
+  // Of the rows of some persons, one person's after the other's.
+  std::array<std::int64_t, kRowsTogether> rows_{};
+  Numbers factors_{};
+  Numbers there_{};
   Numbers norms_squared_{};
 };
 
@@ -275,8 +296,10 @@ class CappedPersonSums final : public RecordSums {
     const std::span<std::int64_t> rows(all.data(), each);
     const std::size_t persons = drawn.block.rows() == 0 ? 0 : drawn.positions.size();
     const std::size_t counted_persons = drawn.counted.value_or(persons);
+    std::optional<PersonRows> pass;
+    if (persons > 0) pass.emplace(*drawn.persons, drawn.block);
     for (std::size_t person = 0; person < persons; ++person) {
-      const std::size_t counted = drawn.persons->rows_of(drawn.block, drawn.positions[person], rows);
+      const std::size_t counted = pass->next(drawn.positions[person], rows);
       const auto first = [each](auto& numbers) { return std::span(numbers).first(each); };
       model_.derivatives(term.point, drawn.block, rows, first(factors), first(squares));
       if (term.carried != 0.0) model_.derivatives(term.from, drawn.block, rows, first(there), first(squares));
@@ -335,8 +358,9 @@ class MomentPersonSums final : public RecordSums {
     if (drawn.block.rows() == 0) return;  // nobody has a record
     std::array<std::int64_t, kRecordsMost> rows{};
     const std::span<std::int64_t> looked(rows.data(), drawn.persons->records_max());
+    PersonRows pass(*drawn.persons, drawn.block);
     for (const std::int64_t person : drawn.positions) {
-      const std::size_t counted = drawn.persons->rows_of(drawn.block, person, looked);
+      const std::size_t counted = pass.next(person, looked);
       mean_.setZero();
       for (std::size_t i = 0; i < looked.size(); ++i) {
         model_.gradient(point, drawn.block, looked[i], own_);
@@ -354,41 +378,44 @@ class MomentPersonSums final : public RecordSums {
   Eigen::VectorXd mean_;  // [dimension]
 };
 
-/// A person's records one after the other, each with its part of what she contributes: always as many a person.
+/// Persons' records one after the other, each with its part of what she contributes: always as many a person.
 class PersonRecords {
  public:
   /// @param capped whether each counts as much as one of as many as may count, else as one of hers
-  PersonRecords(const RecordSums::Drawn& drawn, bool capped) : drawn_(drawn), capped_(capped) {
-    UNDERTONE_CHECK(drawn.persons != nullptr && !drawn.counted);
+  PersonRecords(const RecordSums::Drawn& drawn, bool capped)
+      : drawn_(drawn), capped_(capped), each_(drawn.persons->records_max()) {
+    UNDERTONE_CHECK(!drawn.counted);
+    if (drawn.block.rows() == 0) return;  // nobody has a record
+    pass_ = std::make_shared<PersonRows>(*drawn.persons, drawn.block);
+    left_ = drawn.positions.size();
   }
 
   models::WeightedRecords operator()(std::size_t most) {
-    const std::size_t each = drawn_.persons->records_max();
-    if (place_ == each) {
-      ++person_;
-      place_ = 0;
-    }
-    if (drawn_.block.rows() == 0 || person_ == drawn_.positions.size()) return {};
-    if (place_ == 0) {
-      const std::size_t counted =
-          drawn_.persons->rows_of(drawn_.block, drawn_.positions[person_], std::span(rows_).first(each));
-      const double weight = 1.0 / static_cast<double>(capped_ ? each : std::max<std::size_t>(counted, 1));
-      for (std::size_t i = 0; i < each; ++i) weights_[i] = i < counted ? weight : 0.0;
-    }
-    const std::size_t count = std::min(most, each - place_);
-    const models::WeightedRecords out{std::span(rows_).subspan(place_, count),
-                                      std::span(weights_).subspan(place_, count)};
-    place_ += count;
-    return out;
+    // What was handed out is forgotten, and a person's rows that are left over come first.
+    rows_.erase(rows_.begin(), rows_.begin() + static_cast<std::ptrdiff_t>(handed_));
+    weights_.erase(weights_.begin(), weights_.begin() + static_cast<std::ptrdiff_t>(handed_));
+    while (rows_.size() < most && left_ > 0) add_person(drawn_.positions[drawn_.positions.size() - left_--]);
+    handed_ = std::min(most, rows_.size());
+    return {std::span(rows_).first(handed_), std::span(weights_).first(handed_)};
   }
 
  private:
+  void add_person(std::int64_t person) {
+    const std::size_t from = rows_.size();
+    rows_.resize(from + each_);
+    const std::size_t counted = pass_->next(person, std::span(rows_).subspan(from));
+    const double weight = 1.0 / static_cast<double>(capped_ ? each_ : std::max<std::size_t>(counted, 1));
+    for (std::size_t i = 0; i < each_; ++i) weights_.push_back(i < counted ? weight : 0.0);
+  }
+
   const RecordSums::Drawn& drawn_;
   bool capped_;
-  std::size_t person_ = 0;
-  std::size_t place_ = 0;  // among her rows
-  std::array<std::int64_t, kRecordsMost> rows_{};
-  std::array<double, kRecordsMost> weights_{};
+  std::size_t each_;
+  std::size_t left_ = 0;              // persons
+  std::shared_ptr<PersonRows> pass_;  // shared, as a source of records is copied
+  std::size_t handed_ = 0;            // of what follows, last time
+  std::vector<std::int64_t> rows_;
+  std::vector<double> weights_;
 };
 
 /// Sums over persons, for networks, which write no gradient out: each record is clipped and counts 1 / m', or 1 / s of

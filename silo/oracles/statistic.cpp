@@ -7,6 +7,7 @@
 #include <span>
 
 #include "shared/features/feature_totals.hpp"
+#include "silo/oracles/person_draw.hpp"
 
 namespace undertone::silo {
 namespace {
@@ -49,22 +50,25 @@ Units units_of(const releases::RangeBound& range, double step) {
 class UnitMeans {
  public:
   explicit UnitMeans(const RecordSums::Drawn& drawn)
-      : drawn_(drawn), rows_(drawn.persons == nullptr ? 0 : drawn.persons->records_max()) {}
+      : rows_(drawn.persons == nullptr ? 0 : drawn.persons->records_max()), of_persons_(drawn.persons != nullptr) {
+    if (drawn.persons != nullptr && drawn.block.rows() > 0) pass_.emplace(*drawn.persons, drawn.block);
+  }
 
   /// @param empty what somebody without a record counts as @param number of a row of the block: finite
   template <class Number>
   [[nodiscard]] double of(std::int64_t unit, double empty, const Number& number) {
-    if (drawn_.persons == nullptr) return number(unit);
-    if (drawn_.block.rows() == 0) return empty;
-    const std::size_t counted = drawn_.persons->rows_of(drawn_.block, unit, rows_);
+    if (!of_persons_) return number(unit);
+    if (!pass_) return empty;  // nobody has a record
+    const std::size_t counted = pass_->next(unit, rows_);
     double sum = 0.0;
     for (std::size_t i = 0; i < rows_.size(); ++i) sum += (i < counted ? 1.0 : 0.0) * number(rows_[i]);
     return counted == 0 ? empty : sum / static_cast<double>(counted);
   }
 
  private:
-  const RecordSums::Drawn& drawn_;
   std::vector<std::int64_t> rows_;
+  bool of_persons_;
+  std::optional<PersonRows> pass_;
 };
 
 /// A statistic's numbers of drawn units, in units of a lattice.
@@ -113,8 +117,9 @@ void for_person_means(const statistics::FeatureMap& features, const RecordSums::
   Eigen::VectorXd dropped(dimension);
   std::vector<std::int64_t> rows(drawn.persons->records_max());
   if (drawn.block.rows() == 0) return;
+  PersonRows pass(*drawn.persons, drawn.block);
   for (const std::int64_t person : drawn.positions) {
-    const std::size_t counted = drawn.persons->rows_of(drawn.block, person, rows);
+    const std::size_t counted = pass.next(person, rows);
     mean.setZero();
     dropped.setZero();
     for (std::size_t i = 0; i < rows.size(); ++i) {
