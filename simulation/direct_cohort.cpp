@@ -96,9 +96,9 @@ Result<PlannedCohort> plan_cohort(const jobs::Job& job, const std::vector<Simula
         silo.dataset.holdout.count() != member->facts.holdout_records ||
         silo.dataset.public_records.count() != member->facts.public_records) {
       return Error{ErrorCode::InvalidArgument,
-                   fmt::format("the job counts on {} and {} records of {}, there are {} and {}", member->facts.records,
-                               member->facts.holdout_records, silo.id.name(), silo.dataset.training.count(),
-                               silo.dataset.holdout.count())};
+                   fmt::format("the job counts on {} and {} {} of {}, there are {} and {}", member->facts.records,
+                               member->facts.holdout_records, releases::plural_of(job.unit), silo.id.name(),
+                               silo.dataset.training.count(), silo.dataset.holdout.count())};
     }
     const jobs::PlannedFacts facts = jobs::planned_facts(member->facts);
     auto alike = planned.find(facts);

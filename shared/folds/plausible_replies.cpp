@@ -131,7 +131,8 @@ PlausibleReplies::Bound PlausibleReplies::bound_of(const planning::Release& rele
   const auto* laplace = std::get_if<mechanisms::LaplaceLattice>(&release.mechanism);
   if (ask.kind() == releases::QuestionKind::Statistic) {
     // In units of its own lattice; with Laplace noise those cross the wire, at whatever step the wire has.
-    const double sum = root * static_cast<double>(release.lattice().clip) * static_cast<double>(release.records_drawn);
+    const double sum = root * static_cast<double>(release.lattice().clip) *
+                       static_cast<double>(release.records_drawn * releases::units_of_one(ask));
     if (laplace != nullptr) {
       bound.reach = std::ldexp(sum + laplace_reach(*laplace), wire.step_log2);
     } else {

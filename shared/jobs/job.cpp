@@ -40,7 +40,8 @@ planning::Schedule schedule_with(const Job& job, const algorithms::GradientShape
   planning::Schedule out = job.algorithm->schedule(shape);
   if (job.model) out = algorithms::WithEvaluation::schedule(out, *job.model, job.evaluation_every);
   for (planning::ScheduledRounds& part : out) {
-    part.ask.records.persons = job.person;
+    // A question of statistics says itself how a person contributes to it.
+    if (!part.ask.records.persons) part.ask.records.persons = job.person;
     if (job.one_record_evaluated && part.ask.kind() == releases::QuestionKind::Metrics)
       part.ask.records.persons->records_max = 1;
   }

@@ -241,7 +241,7 @@ Result<ReleasedFunction> release_function(const algorithms::StatisticAsked& aske
     if (function->reports) {
       variance += add_reports(silo, *range, out);
     } else {
-      add_totals(silo, releases::pair_distance({map}, silo.release->ask.unit()).counts, out, variance);
+      add_totals(silo, releases::pair_distance({map}, silo.release->ask.records.persons).counts, out, variance);
     }
   }
   if (function->reports && !releases::reports_indicators(silos.front().release->ask))

@@ -41,7 +41,8 @@ struct Asking {
   const StatisticAsked& asked;
   statistics::Confidence confidence;
   bool sampling = false;
-  bool persons = false;                       // totals are of the means over persons' records
+  bool persons = false;                       // totals are of the means over persons' records, or of these themselves
+  double of_each = 1.0;                       // how much one of them may add to a number
   std::optional<statistics::FeatureMap> map;  // that every silo's totals are of
   std::vector<Told> silos;
 
@@ -123,25 +124,27 @@ Result<Stated> mean_at(const Asking& asking, const MomentPlaces& at, double low,
   return statistics::in_units(std::move(stated), centre_of(low, high), half_of(low, high));
 }
 
-/// Totals of persons' shares, each in [0, 1], as one release of every silo has several. A share is not 0 or 1, so no
-/// exact interval of counts holds: they are stated as means. Source: spec person-unit 6.2.
+/// Totals of persons' shares, each in [0, 1], or of up to `of_each` records of each, as one release of every silo has
+/// several. What a person adds is not 0 or 1, so no exact interval of counts holds: they are stated as means.
+/// Source: spec person-unit 6.2.
 Result<std::vector<Stated>> state_shares(const Asking& asking, bool complement) {
   const auto all = static_cast<double>(asking.records());
   const double sign = complement ? -1.0 : 1.0;
   std::vector<statistics::SiloMoments> moments;
   for (const Told& silo : asking.silos) {
     const auto persons = static_cast<double>(silo.records);
-    UNDERTONE_TRY(NoiseLaw law, NoiseLaw::create({{silo.noise, 2.0 * sign / persons}}));
+    UNDERTONE_TRY(NoiseLaw law, NoiseLaw::create({{silo.noise, 2.0 * sign / persons / asking.of_each}}));
     moments.push_back({silo.records, persons / all, {0.0, std::move(law)}, {}});
   }
   std::vector<Stated> out;
   for (Eigen::Index cell = 0; cell < asking.silos.front().totals.size(); ++cell) {
     for (std::size_t i = 0; i < moments.size(); ++i) {
       const Told& silo = asking.silos[i];
-      moments[i].mean.value = sign * (2.0 * silo.totals[cell] / static_cast<double>(silo.records) - 1.0);
+      moments[i].mean.value =
+          sign * (2.0 * silo.totals[cell] / static_cast<double>(silo.records) / asking.of_each - 1.0);
     }
     UNDERTONE_TRY(Stated mean, statistics::state_mean(moments, asking.confidence, asking.sampled()));
-    out.push_back(statistics::in_units(std::move(mean), 0.5 * all, 0.5 * all));
+    out.push_back(statistics::in_units(std::move(mean), 0.5 * all * asking.of_each, 0.5 * all * asking.of_each));
   }
   return out;
 }
@@ -339,6 +342,14 @@ std::vector<std::string> cell_names(const StatisticAsked& asked) {
 
 namespace {
 
+/// Whether what a unit adds to a count is something else than 0 or 1.
+bool adds_shares(const releases::Ask& ask) {
+  using Form = releases::PersonContribution::Form;
+  const std::optional<releases::PersonContribution>& persons = ask.records.persons;
+  if (!persons || persons->form == Form::Any) return false;
+  return persons->form == Form::Total || persons->records_max > 1;
+}
+
 /// By its kind, whatever the unit.
 Result<StatedQuestion> state_by_kind(const StatisticAsked& asked, const algorithms::StatisticsSettings& settings,
                                      const std::vector<SiloTotals>& silos) {
@@ -347,7 +358,8 @@ Result<StatedQuestion> state_by_kind(const StatisticAsked& asked, const algorith
   Asking asking{asked,
                 confidence,
                 settings.sampling,
-                settings.unit == releases::Unit::Person,
+                adds_shares(silos.front().release->ask),
+                static_cast<double>(releases::units_of_one(silos.front().release->ask)),
                 algorithms::features_of(asked, settings.noise),
                 {}};
   for (const SiloTotals& silo : silos) {
@@ -397,8 +409,10 @@ Result<StatedQuestion> state_question(const StatisticAsked& asked, const algorit
   const std::optional<releases::PersonContribution>& persons = silos.front().release->ask.records.persons;
   if (persons)
     for (NamedEstimate& estimate : stated->estimates)
-      estimate.stated.note += fmt::format("{}of persons, each by the mean over {} of her records at most",
-                                          estimate.stated.note.empty() ? "" : "; ", persons->records_max);
+      estimate.stated.note +=
+          fmt::format("{}{}, {}", estimate.stated.note.empty() ? "" : "; ",
+                      persons->form == releases::PersonContribution::Form::Total ? "of records" : "of persons",
+                      releases::counted_by(*persons));
   return stated;
 }
 

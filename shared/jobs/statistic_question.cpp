@@ -47,6 +47,9 @@ constexpr std::size_t kSelectedMax = 8;  // each a release, or two
 constexpr double kWeightMax = 1e6;
 constexpr double kHalfWidthMax = 1e18;
 
+/// What of a person's records is asked for.
+enum class PersonsAsked : std::uint8_t { Mean, OneRecord, Any, Total };
+
 /// What a question's section says, taken whole before any of it is looked at.
 struct Written {
   KindAsked kind = KindAsked::Count;
@@ -66,6 +69,7 @@ struct Written {
   std::uint64_t seed = 0;  // of public strings
   double weight = 1.0;
   std::optional<double> half_width;
+  PersonsAsked persons = PersonsAsked::Mean;
   bool complete = true;  // nothing that was missing was noted
 };
 
@@ -230,6 +234,19 @@ Written read_question(config::Section& section) {
                                     "of budget half_widths: what its noise interval over all silos is to have, in "
                                     "records or in the unit of the column",
                                     true);
+  if (every || section.has("persons")) {
+    section.otherwise("persons", "mean");
+    out.persons = section.choice<PersonsAsked>(
+        "persons",
+        {{"mean", PersonsAsked::Mean},
+         {"one_record", PersonsAsked::OneRecord},
+         {"any", PersonsAsked::Any},
+         {"total", PersonsAsked::Total}},
+        "of unit person, of whom records_max records may count: mean (default): she counts with the mean over them; "
+        "one_record: with one of them, drawn afresh. Of counts, histograms and tables also: any: once in every cell "
+        "that one of them is in, as in how many patients ever had a diagnosis; total: with all of them, as in how many "
+        "visits there were, which takes as much more noise");
+  }
   section.finish();
   return out;
 }
@@ -501,8 +518,10 @@ std::vector<StatisticAsked> selections(const StatisticAsked& asked, const Writte
 
 }  // namespace
 
-std::vector<StatisticAsked> parse_question(config::Section& section, const ColumnIndex& known) {
-  const Written written = read_question(section);
+namespace {
+
+/// But for what of a person's records is asked.
+std::vector<StatisticAsked> parse_written(config::Section& section, const Written& written, const ColumnIndex& known) {
   if (section.recording() || !written.complete) return {};
   if (written.kind == KindAsked::Loss && written.function.degree > statistics::kPolynomialDegreeMax) {
     section.problem("degree", fmt::format("expected a degree of {} at most", statistics::kPolynomialDegreeMax));
@@ -544,6 +563,23 @@ std::vector<StatisticAsked> parse_question(config::Section& section, const Colum
     asked->what = algorithms::LeastLossAsked{std::move(of)};
   }
   return {*std::move(asked)};
+}
+
+}  // namespace
+
+std::vector<StatisticAsked> parse_question(config::Section& section, const ColumnIndex& known) {
+  const Written written = read_question(section);
+  std::vector<StatisticAsked> out = parse_written(section, written, known);
+  using Form = releases::PersonContribution::Form;
+  for (StatisticAsked& asked : out) {
+    asked.one_record = written.persons == PersonsAsked::OneRecord;
+    asked.persons = written.persons == PersonsAsked::Any     ? Form::Any
+                    : written.persons == PersonsAsked::Total ? Form::Total
+                                                             : Form::Mean;
+    if (asked.persons != Form::Mean) asked.name += fmt::format(", {}", releases::to_string(asked.persons));
+    if (asked.one_record) asked.name += ", one record of each";
+  }
+  return out;
 }
 
 }  // namespace undertone::jobs

@@ -91,6 +91,7 @@ Result<ReadJob> read_statistics_job(config::Section& root, std::string name, dat
     job.silos_per_person = privacy.silos_per_person;
   }
   asked.settings.unit = privacy.unit;
+  if (job.person) asked.settings.person_records_max = job.person->records_max;
   return ReadJob(std::move(job), std::move(asked.settings), asked.noise, problems.file());
 }
 

@@ -25,12 +25,16 @@ struct Sized {
   double step = 1.0;  // of a Laplace lattice
 };
 
-Sized sized(const StatisticAsked& asked, NoiseKind noise, releases::Unit unit) {
+/// @param settings of the question
+Sized sized(const StatisticAsked& asked, NoiseKind noise, const StatisticsSettings& settings) {
+  std::optional<releases::PersonContribution> persons;
+  if (settings.unit == releases::Unit::Person)
+    persons = releases::PersonContribution{asked.one_record ? 1 : settings.person_records_max, asked.persons};
   const releases::PairDistance distance =
-      releases::pair_distance(releases::FeaturesMap{*algorithms::features_of(asked, noise)}, unit);
+      releases::pair_distance(releases::FeaturesMap{*algorithms::features_of(asked, noise)}, persons);
   Sized out;
   out.size.weight = asked.weight;
-  out.size.numbers = algorithms::ask_of(asked, noise, unit).dimension;
+  out.size.numbers = algorithms::ask_of(asked, noise, settings.unit).dimension;
   out.size.sensitivity = noise == NoiseKind::Laplace ? distance.l1 : std::sqrt(distance.l2_squared);
   out.step = distance.counts ? 1.0 : 0x1p-20;
   return out;
@@ -65,8 +69,7 @@ Result<std::vector<double>> shares_of(const StatisticsSettings& settings, NoiseK
   for (std::size_t q = 0; q < out.size(); ++q) {
     if (algorithms::reads_public(settings.questions[q])) continue;
     charged.push_back(q);
-    if (budget == StatisticsNoise::Budget::Weights)
-      sizes.push_back(sized(settings.questions[q], noise, settings.unit).size);
+    if (budget == StatisticsNoise::Budget::Weights) sizes.push_back(sized(settings.questions[q], noise, settings).size);
   }
   if (charged.empty()) return out;
   std::vector<double> shares(charged.size(), 1.0 / static_cast<double>(charged.size()));
@@ -123,7 +126,7 @@ double variance_of(const StatisticsSettings& settings, NoiseKind noise, const st
   std::vector<ChargedQuestion> questions;
   for (std::size_t q = 0; q < shares.size(); ++q)
     if (!algorithms::reads_public(settings.questions[q]))
-      questions.push_back({sized(settings.questions[q], noise, settings.unit), shares[q]});
+      questions.push_back({sized(settings.questions[q], noise, settings), shares[q]});
   double out = 0.0;
   double last = 0.0;
   const releases::SiloFacts* before = nullptr;
@@ -197,7 +200,7 @@ Result<std::vector<double>> strengths_for(const StatisticsSettings& settings,
       return Error{ErrorCode::InvalidArgument,
                    fmt::format("the {}: widths are of counts, means, sums, histograms and tables", asked.name)};
     }
-    const Sized own = sized(asked, settings.noise, settings.unit);
+    const Sized own = sized(asked, settings.noise, settings);
     targets.push_back({*width, own.size.sensitivity, own.step});
   }
   const auto silos = static_cast<std::int64_t>(cohort.size());

@@ -45,7 +45,7 @@ void parse_noise(config::Section& section, bool single, AskedStatistics& out) {
 
 AskedStatistics parse_statistics(config::Section section, const data::Schema& schema) {
   AskedStatistics out;
-  std::map<std::tuple<std::size_t, std::size_t, bool>, std::size_t> places;
+  std::map<std::tuple<std::size_t, std::size_t, bool, releases::PersonContribution::Form, bool>, std::size_t> places;
   std::size_t place = 0;
   const ColumnIndex known(schema);
   for (config::Section question : section.objects("questions", 1, algorithms::Statistics::kQuestionsMax,
@@ -53,8 +53,10 @@ AskedStatistics parse_statistics(config::Section section, const data::Schema& sc
     for (StatisticAsked& asked : parse_question(question, known)) {
       if (algorithms::is_single(asked)) {
         const auto* count = std::get_if<CountAsked>(&asked.what);
-        const auto [first, is_new] = places.emplace(
-            std::tuple(asked.coordinate, asked.what.index(), count != nullptr && count->complement), place);
+        const auto [first, is_new] =
+            places.emplace(std::tuple(asked.coordinate, asked.what.index(), count != nullptr && count->complement,
+                                      asked.persons, asked.one_record),
+                           place);
         if (!is_new) question.problem("column", fmt::format("question {} asks for the same", first->second));
       }
       out.settings.questions.push_back(std::move(asked));

@@ -338,7 +338,9 @@ Result<std::vector<PlannedWidth>> planned_widths(const Job& job, const std::map<
   UNDERTONE_CHECK(settings != nullptr);
   UNDERTONE_TRY(const statistics::Confidence confidence, statistics::Confidence::create(settings->confidence));
   TotalNoise noise;
-  for (const CohortMember& member : job.cohort) noise.records += static_cast<double>(member.facts.records);
+  double units = 0.0;
+  for (const CohortMember& member : job.cohort) units += static_cast<double>(member.facts.records);
+  noise.records = units;
   noise.z = confidence.z();
   noise.gaussian = settings->noise == statistics::NoiseKind::Gaussian;
   noise.units = releases::plural_of(job.unit);
@@ -379,6 +381,10 @@ Result<std::vector<PlannedWidth>> planned_widths(const Job& job, const std::map<
     terms.reserve(asked.size());
     for (const planning::Release* release : asked) terms.push_back({noise_of(*release), 1.0});
     UNDERTONE_TRY(const statistics::NoiseLaw law, statistics::NoiseLaw::create(std::move(terms)));
+    const releases::Ask& ask = asked.front()->ask;
+    const bool every_record = releases::units_of_one(ask) > 1;
+    noise.units = every_record ? "records" : releases::plural_of(job.unit);
+    noise.records = units * static_cast<double>(releases::units_of_one(ask));
     noise.half_width = law.half_width(confidence.alpha());
     noise.stddev = law.stddev();
     PlannedWidth& width = out.emplace_back();

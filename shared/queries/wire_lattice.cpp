@@ -98,7 +98,7 @@ WireLattice statistic_lattice(const releases::Ask& ask) {
     return {ReplyType::I64, std::get<releases::StatisticMap>(ask.map).indicators ? 0 : mechanisms::kValueStepLog2};
   const auto* pair = std::get_if<releases::PairBound>(&ask.bound);
   const bool whole = pair != nullptr && pair->norm == releases::PairBound::Norm::L1 &&
-                     releases::pair_distance(*features, ask.unit()).counts;
+                     releases::pair_distance(*features, ask.records.persons).counts;
   return {ReplyType::I64, whole ? 0 : mechanisms::kValueStepLog2};
 }
 

@@ -1,5 +1,6 @@
 #include "shared/releases/ask.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "shared/base/overloaded.hpp"
@@ -98,12 +99,30 @@ QuestionKind kind_of(const RecordMap& map) noexcept {
                     map);
 }
 
-PairDistance pair_distance(const FeaturesMap& map, Unit unit) {
+PairDistance pair_distance(const FeaturesMap& map, const std::optional<PersonContribution>& persons) {
+  using Shape = PersonContribution::Form;
   const statistics::PairwiseBound bound = statistics::pairwise_bound(map.features);
-  const bool counts = unit == Unit::Record && statistics::counts(map.features);
+  const bool whole = statistics::counts(map.features);
   // Of whole counts the square is whole, whatever its root was rounded to.
-  const double squared = bound.l2 * bound.l2;
-  return {bound.l1, counts ? std::nearbyint(squared) : squared, counts};
+  const double squared = whole ? std::nearbyint(bound.l2 * bound.l2) : bound.l2 * bound.l2;
+  if (!persons || (persons->form == Shape::Mean && persons->records_max == 1)) return {bound.l1, squared, whole};
+  if (persons->form == Shape::Mean) return {bound.l1, bound.l2 * bound.l2, false};
+  UNDERTONE_CHECK(is_of_cells(map) && whole && (persons->form == Shape::Any || persons->form == Shape::Total));
+  const auto most = static_cast<double>(persons->records_max);
+  if (persons->form == Shape::Total) return {most * bound.l1, most * most * squared, true};
+  // Two vectors of 0 and 1, each with so many ones at most.
+  const double ones = std::min(2.0 * most, static_cast<double>(statistics::dimension(map.features)));
+  return {ones, ones, true};
+}
+
+bool is_of_cells(const FeaturesMap& map) noexcept {
+  return std::holds_alternative<statistics::CountMap>(map.features) ||
+         std::holds_alternative<statistics::CellsMap>(map.features);
+}
+
+std::int64_t units_of_one(const Ask& ask) noexcept {
+  const std::optional<PersonContribution>& persons = ask.records.persons;
+  return persons && persons->form == PersonContribution::Form::Total ? persons->records_max : 1;
 }
 
 const ClipNorm* l2_clip_of(const Bound& bound) noexcept {
@@ -231,18 +250,23 @@ bool takes_persons(const Ask& ask) {
         ask.kind() != QuestionKind::LocalRun)))
     return false;
   return std::visit(
-      Overloaded{[](const GradientMap& /*map*/) { return true; },
-                 [](const GradientDifferenceMap& /*map*/) { return true; },
-                 [](const MetricsMap& /*map*/) { return true; }, [](const ScoresMap& /*map*/) { return true; },
-                 [](const PathMap& /*map*/) { return true; },
-                 // Control variates carry what a person said from round to round.
-                 [](const LocalRunMap& map) { return !map.steps.controlled; },
-                 [](const LocalChoicesMap& /*map*/) { return true; },
-                 // The proof is for a Hessian of rank one, a record's.
-                 [](const MinimiserMap& /*map*/) { return false; },
-                 // Totals of persons are of feature maps.
-                 [&](const StatisticMap& /*map*/) { return ask.reports() != nullptr; },
-                 [](const FeaturesMap& /*map*/) { return true; }},
+      Overloaded{
+          [](const GradientMap& /*map*/) { return true; }, [](const GradientDifferenceMap& /*map*/) { return true; },
+          [](const MetricsMap& /*map*/) { return true; }, [](const ScoresMap& /*map*/) { return true; },
+          [](const PathMap& /*map*/) { return true; },
+          // Control variates carry what a person said from round to round.
+          [](const LocalRunMap& map) { return !map.steps.controlled; },
+          [](const LocalChoicesMap& /*map*/) { return true; },
+          // The proof is for a Hessian of rank one, a record's.
+          [](const MinimiserMap& /*map*/) { return false; },
+          // Totals of persons are of feature maps.
+          [&](const StatisticMap& /*map*/) { return ask.reports() != nullptr; },
+          [&](const FeaturesMap& map) {
+            using Shape = PersonContribution::Form;
+            const Shape form = ask.records.persons ? ask.records.persons->form : Shape::Mean;
+            const bool sums = std::holds_alternative<SumForm>(ask.form);
+            return form == Shape::Mean || (sums && is_of_cells(map) && (form == Shape::Any || form == Shape::Total));
+          }},
       ask.map);
 }
 

@@ -32,8 +32,26 @@ std::string_view to_string(PersonContribution::Form form) noexcept {
       return "capped_sum";
     case PersonContribution::Form::Mean:
       return "mean";
+    case PersonContribution::Form::Any:
+      return "any";
+    case PersonContribution::Form::Total:
+      return "total";
   }
   return "";
+}
+
+std::string counted_by(const PersonContribution& person) {
+  const std::string few = person.records_max == 1 ? std::string("one of her records")
+                                                  : fmt::format("{} of her records at most", person.records_max);
+  switch (person.form) {
+    case PersonContribution::Form::Any:
+      return fmt::format("each once in every cell that any of {} is in", few);
+    case PersonContribution::Form::Total:
+      return fmt::format("each by {}, all of which count", few);
+    default:
+      break;
+  }
+  return person.records_max == 1 ? "each by " + few : "each by the mean over " + few;
 }
 
 Result<Unit> parse_unit(std::string_view text) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "shared/base/result.hpp"
@@ -11,15 +12,18 @@ namespace undertone::releases {
 /// the data set, however many there are. Source: spec person-unit 1.
 enum class Unit : std::uint8_t { Record = 1, Person = 2 };
 
-/// What a person contributes to a release: a mean, or a sum, over as many of her records as may count, which are drawn
-/// afresh for each release and in secret where she has more. Whichever it is, she moves a sum as far as one record
-/// would. Source: spec person-unit 3.1, 6.
+/// What a person contributes to a release: a mean, a sum or the largest, over as many of her records as may count,
+/// which are drawn afresh for each release and in secret where she has more. But for `Any` and `Total`, of which
+/// `pair_distance` says how far two persons are apart, she moves a sum as far as one record would.
+/// Source: spec person-unit 3.1, 6.
 struct PersonContribution {
   enum class Form : std::uint8_t {
     ClippedMean = 1,    // of gradients, clipped once: of linear models
     MeanOfClipped = 2,  // of gradients, each clipped: of networks, which write no gradient out
     Mean = 3,           // of a feature map, which is bounded by itself: of statistics
-    CappedSum = 4       // of gradients, each clipped and divided by `records_max`: a sum, which grows with her records
+    CappedSum = 4,      // of gradients, each clipped and divided by `records_max`: a sum, which grows with her records
+    Any = 5,            // of cells: 1 of each cell that a record of hers is in
+    Total = 6           // of cells: how many of her records are in each
   };
   std::int64_t records_max = 16;  // s: public, and fixed before anybody looks at the data
   Form form = Form::ClippedMean;
@@ -27,8 +31,10 @@ struct PersonContribution {
 };
 inline constexpr std::int64_t kPersonRecordsMax = 64;
 
-/// "clipped_mean", "mean_of_clipped", "mean", "capped_sum"
+/// "clipped_mean", "mean_of_clipped", "mean", "capped_sum", "any", "total"
 [[nodiscard]] std::string_view to_string(PersonContribution::Form form) noexcept;
+/// For people, of a statistic: "each by the mean over 16 of her records at most".
+[[nodiscard]] std::string counted_by(const PersonContribution& person);
 
 /// "record", "person"
 [[nodiscard]] std::string_view to_string(Unit unit) noexcept;

@@ -130,6 +130,14 @@ std::string describe_choices(const planning::Plan::Segment& segment, const relea
 std::string mean_of_each(const planning::Release& release) {
   const std::optional<releases::PersonContribution>& persons = release.ask.records.persons;
   if (!persons) return "";
+  using Form = releases::PersonContribution::Form;
+  if (persons->form == Form::Any)
+    return fmt::format(
+        ", each person once in every cell that any of {} of her records is in, drawn afresh and in secret",
+        persons->records_max);
+  if (persons->form == Form::Total)
+    return fmt::format(", each person by {} of her records at most, all of which count, drawn afresh and in secret",
+                       persons->records_max);
   return fmt::format(", each person by the mean over {} of her records at most, drawn afresh and in secret",
                      persons->records_max);
 }

@@ -106,28 +106,36 @@ statistics::EncodedRecords records_of(const RecordSums::Drawn& drawn) {
           drawn.positions};
 }
 
-/// Hands on the mean of phi over a person's records, of every person who is read. Her number of records changes neither
-/// the work nor what is looked at.
-/// @param add takes the mean, [dimension]
+using PersonForm = releases::PersonContribution::Form;
+
+/// Hands on what every person who is read contributes: the mean of phi over her records, its largest or its total. Her
+/// number of records changes neither the work nor what is looked at.
+/// @param add takes the contribution, [dimension]
 template <class Add>
-void for_person_means(const statistics::FeatureMap& features, const RecordSums::Drawn& drawn, Eigen::Index dimension,
-                      const Add& add) {
+void for_contributions(const statistics::FeatureMap& features, PersonForm form, const RecordSums::Drawn& drawn,
+                       Eigen::Index dimension, const Add& add) {
+  const bool largest = form == PersonForm::Any;
   Eigen::VectorXd own(dimension);
-  Eigen::VectorXd mean(dimension);
+  Eigen::VectorXd whole(dimension);
   Eigen::VectorXd dropped(dimension);
   std::vector<std::int64_t> rows(drawn.persons->records_max());
   if (drawn.block.rows() == 0) return;
   PersonRows pass(*drawn.persons, drawn.block);
   for (const std::int64_t person : drawn.positions) {
     const std::size_t counted = pass.next(person, rows);
-    mean.setZero();
+    whole.setZero();
     dropped.setZero();
     for (std::size_t i = 0; i < rows.size(); ++i) {
       statistics::contribution(features, encoded_record(drawn.block, rows[i]), own);
-      (i < counted ? mean : dropped) += own;
+      Eigen::VectorXd& into = i < counted ? whole : dropped;
+      if (largest) {
+        into = into.cwiseMax(own);
+      } else {
+        into += own;
+      }
     }
-    mean /= static_cast<double>(std::max<std::size_t>(counted, 1));
-    add(mean);
+    if (form == PersonForm::Mean) whole /= static_cast<double>(std::max<std::size_t>(counted, 1));
+    add(whole);
   }
 }
 
@@ -152,16 +160,21 @@ statistics::EncodedRecord encoded_record(const models::Records& block, std::int6
 }
 
 std::vector<std::int64_t> feature_totals(const statistics::FeatureMap& features, const mechanisms::Lattice& lattice,
-                                         const RecordSums::Drawn& drawn) {
+                                         const RecordSums::Drawn& drawn, PersonForm form) {
   UNDERTONE_CHECK(lattice.clip >= 1 && lattice.clip <= (std::int64_t{1} << 40U));
   const auto width = static_cast<std::size_t>(drawn.block.features.rows()) + 1;
   UNDERTONE_CHECK(statistics::check(features, width).has_value());
   std::vector<std::int64_t> totals(static_cast<std::size_t>(statistics::dimension(features)), 0);
   if (drawn.persons != nullptr) {
     const auto scale = static_cast<double>(lattice.clip);
-    for_person_means(features, drawn, static_cast<Eigen::Index>(totals.size()), [&](const Eigen::VectorXd& mean) {
-      for (std::size_t j = 0; j < totals.size(); ++j)
-        totals[j] += statistics::rounded_units(mean[static_cast<Eigen::Index>(j)], scale);
+    const auto size = static_cast<Eigen::Index>(totals.size());
+    for_contributions(features, form, drawn, size, [&](const Eigen::VectorXd& hers) {
+      for (std::size_t j = 0; j < totals.size(); ++j) {
+        const double number = hers[static_cast<Eigen::Index>(j)];
+        // Of all her records whole numbers, at most as many as may count, for which no room is needed but the plan's.
+        totals[j] +=
+            form == PersonForm::Total ? std::llrint(number) * lattice.clip : statistics::rounded_units(number, scale);
+      }
     });
     return totals;
   }
@@ -175,7 +188,8 @@ std::vector<std::int64_t> scored_totals(const statistics::FeatureMap& features, 
   const auto width = static_cast<std::size_t>(drawn.block.features.rows()) + 1;
   UNDERTONE_CHECK(statistics::check(features, width).has_value());
   std::vector<std::int64_t> totals(static_cast<std::size_t>(statistics::dimension(features)), 0);
-  for_person_means(features, drawn, static_cast<Eigen::Index>(totals.size()), [&](const Eigen::VectorXd& mean) {
+  const auto size = static_cast<Eigen::Index>(totals.size());
+  for_contributions(features, PersonForm::Mean, drawn, size, [&](const Eigen::VectorXd& mean) {
     if (ranked) return add_ranked(mean, levels, totals);
     for (std::size_t j = 0; j < totals.size(); ++j) {
       const double number = mean[static_cast<Eigen::Index>(j)];
@@ -244,7 +258,7 @@ void for_ball_vectors(const statistics::BallMap& ball, const RecordSums::Drawn& 
   } else if (drawn.block.rows() == 0) {
     for (std::size_t i = 0; i < drawn.positions.size(); ++i) use(vector);  // nobody has a record
   } else {
-    for_person_means(ball, drawn, ball.length(), use);
+    for_contributions(ball, PersonForm::Mean, drawn, ball.length(), use);
   }
 }
 

@@ -39,12 +39,14 @@ namespace undertone::silo {
 /// Exact integer totals of a feature map over the drawn records, in one pass: of cells as many units of the lattice as
 /// there are records in them, of everything else each record's contribution times the units of 1, rounded.
 /// Replacing a record moves them by at most what the map says of pairs of records, since a number is clamped to [-1, 1]
-/// and a record is in one cell of an axis at most, whatever it holds. Of persons each adds the mean over her records,
-/// and replacing a person moves them by no more. Source: spec statistics 1, 3; person-unit 6.1.
-/// @param lattice of which `clip` units are 1 @return [dimension of the map]
-[[nodiscard]] std::vector<std::int64_t> feature_totals(const statistics::FeatureMap& features,
-                                                       const mechanisms::Lattice& lattice,
-                                                       const RecordSums::Drawn& drawn);
+/// and a record is in one cell of an axis at most, whatever it holds. Of persons each adds what `form` says of her
+/// records, and replacing a person moves them by no more than `releases::pair_distance` says.
+/// Source: spec statistics 1, 3; person-unit 6.1, 6.2.
+/// @param lattice of which `clip` units are 1 @param form not looked at where the units are records
+/// @return [dimension of the map]
+[[nodiscard]] std::vector<std::int64_t> feature_totals(
+    const statistics::FeatureMap& features, const mechanisms::Lattice& lattice, const RecordSums::Drawn& drawn,
+    releases::PersonContribution::Form form = releases::PersonContribution::Form::Mean);
 
 /// The totals of a map with numbers in [0, 1], of which one is selected. Of persons, what one adds is within [0,
 /// levels] in every number, and where cells are ranked it is so up to every cell: one record, or one person, then moves

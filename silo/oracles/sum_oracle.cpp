@@ -83,6 +83,10 @@ Eigen::MatrixXd directions_of(const releases::ScoresMap& scores, const Eigen::Re
   return out;
 }
 
+releases::PersonContribution::Form form_of(const releases::Ask& ask) {
+  return ask.records.persons ? ask.records.persons->form : releases::PersonContribution::Form::Mean;
+}
+
 std::int64_t chosen(const planning::Release& release, const mechanisms::Selection& selection,
                     const std::vector<std::int64_t>& sum, ReleaseStream& stream) {
   return static_cast<std::int64_t>(stream.select(selection.draw, candidate_scores(release, selection, sum)));
@@ -167,9 +171,10 @@ std::vector<std::int64_t> exact_sum(const queries::Question& question, const pla
                         },
                         [&](const releases::FeaturesMap& map) {
                           const auto* selection = std::get_if<mechanisms::Selection>(&release.mechanism);
-                          sum = selection != nullptr ? scored_totals(map.features, selection->lattice.levels(),
-                                                                     release.ask.quantile_cell() != nullptr, records)
-                                                     : feature_totals(map.features, release.lattice(), records);
+                          sum = selection != nullptr
+                                    ? scored_totals(map.features, selection->lattice.levels(),
+                                                    release.ask.quantile_cell() != nullptr, records)
+                                    : feature_totals(map.features, release.lattice(), records, form_of(release.ask));
                           UNDERTONE_CHECK(static_cast<Eigen::Index>(sum.size()) == release.ask.dimension);
                         },
                         [&](const releases::ScoresMap& scores) {

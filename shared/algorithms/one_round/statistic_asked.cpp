@@ -158,12 +158,18 @@ std::optional<FeatureMap> features_of(const StatisticAsked& asked, NoiseKind noi
 }
 
 bool takes_persons(const StatisticAsked& asked) noexcept {
+  if (asked.persons != releases::PersonContribution::Form::Mean) {
+    const auto* count = std::get_if<CountAsked>(&asked.what);
+    // A complement is of records: whoever has none with a value may have several without it.
+    return (count != nullptr && !count->complement) || std::holds_alternative<HistogramAsked>(asked.what) ||
+           std::holds_alternative<TableAsked>(asked.what);
+  }
   return std::visit(
       Overloaded{[](const CountAsked& /*what*/) { return true; }, [](const MeanAsked& /*what*/) { return true; },
                  [](const SumAsked& /*what*/) { return true; }, [](const VarianceAsked& /*what*/) { return true; },
                  [](const HistogramAsked& /*what*/) { return true; },
                  [](const QuantilesAsked& /*what*/) { return true; }, [](const TableAsked& /*what*/) { return true; },
-                 [](const CovarianceAsked& what) { return !what.near_normal; },
+                 [&](const CovarianceAsked& what) { return !what.near_normal || asked.one_record; },
                  [](const RegressionAsked& /*what*/) { return true; },
                  [](const ReportsAsked& /*what*/) { return true; }, [](const FunctionAsked& /*what*/) { return true; },
                  // The ends of an interval rest on records that are drawn one by one.

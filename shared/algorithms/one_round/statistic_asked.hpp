@@ -130,6 +130,9 @@ struct StatisticAsked {
   double weight = 1.0;                    // > 0: of its noise in a split budget
   std::optional<double> half_width = {};  // wanted of its interval, in its unit
   std::string column = {};                // of data, where it is of one
+  /// Of unit person: what of her records is asked for. `one_record` is of `Mean`: the mean over one.
+  releases::PersonContribution::Form persons = releases::PersonContribution::Form::Mean;
+  bool one_record = false;
 };
 
 /// "count", "mean", "sum", "variance", "histogram", "quantiles", "table", "covariance", "regression", "reports",
@@ -157,8 +160,8 @@ struct StatisticAsked {
 /// @pre there is a form, and persons can be asked for it
 [[nodiscard]] releases::Ask ask_of(const StatisticAsked& asked, statistics::NoiseKind noise,
                                    releases::Unit unit = releases::Unit::Record);
-/// Whether a person can contribute with the mean over her records: what adds up a feature map, but for what is asked of
-/// public records or of a released function.
+/// Whether a person can contribute as is asked: with the mean over her records to what adds up a feature map, but for
+/// what is asked of public records; with every cell that she is in, or all of her records, to counts in cells.
 [[nodiscard]] bool takes_persons(const StatisticAsked& asked) noexcept;
 
 }  // namespace undertone::algorithms

@@ -145,10 +145,17 @@ Result<std::unique_ptr<Statistics>> Statistics::create(const StatisticsSettings&
     return Error{ErrorCode::Internal, "statistics: as much noise as questions"};
   for (const StatisticAsked& asked : settings.questions) {
     if (Status sound = check_question(asked, settings.noise); !sound) return sound.error();
+    const bool of_persons = asked.one_record || asked.persons != releases::PersonContribution::Form::Mean;
+    if (settings.unit == releases::Unit::Record && of_persons)
+      return Error{ErrorCode::InvalidArgument,
+                   fmt::format("the {}: expected no \"persons\": the unit is a record", asked.name)};
     if (settings.unit == releases::Unit::Person && !takes_persons(asked)) {
       return Error{ErrorCode::InvalidArgument,
                    fmt::format("the {}: {} of persons is not served{}", asked.name, kind_of(asked),
-                               std::holds_alternative<CovarianceAsked>(asked.what) ||
+                               asked.persons != releases::PersonContribution::Form::Mean
+                                   ? " as \"any\" or \"total\", which are of counts, histograms and tables; a count of "
+                                     "a label's negative value is asked for as a table"
+                               : std::holds_alternative<CovarianceAsked>(asked.what) ||
                                        std::holds_alternative<SelectedQuantileAsked>(asked.what)
                                    ? " with intervals for the population: the records of a person are not independent"
                                    : "")};
@@ -181,7 +188,11 @@ planning::Schedule Statistics::schedule(const StatisticsSettings& settings, cons
   planning::Schedule out;
   out.reserve(settings.questions.size());
   for (std::size_t q = 0; q < settings.questions.size(); ++q) {
-    releases::Ask ask = ask_of(settings.questions[q], settings.noise, settings.unit);
+    const StatisticAsked& asked = settings.questions[q];
+    releases::Ask ask = ask_of(asked, settings.noise, settings.unit);
+    if (settings.unit == releases::Unit::Person && settings.person_records_max > 0)
+      ask.records.persons =
+          releases::PersonContribution{asked.one_record ? 1 : settings.person_records_max, asked.persons};
     if (!settings.shares.empty() && !reads_public(settings.questions[q])) ask.share = settings.shares[q];
     if (!settings.strengths.empty() && settings.noise == statistics::NoiseKind::Gaussian)
       ask.shift = *releases::GaussianShift::create(settings.strengths[q]);

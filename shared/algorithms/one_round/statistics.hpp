@@ -24,7 +24,8 @@ struct StatisticsSettings {
   /// Or what it spends whatever the promise is, so that its interval has the width asked for: the shift of Gaussian
   /// noise, the epsilon of Laplace noise. Empty where nobody asked for widths.
   std::vector<double> strengths = {};
-  releases::Unit unit = releases::Unit::Record;  // a person contributes the mean over her records
+  releases::Unit unit = releases::Unit::Record;  // a person contributes as each question says
+  std::int64_t person_records_max = 0;           // of unit person: so many of her records may count
   double confidence = 0.95;                      // of every interval, [0.5, 0.9999]
   bool sampling = false;                         // intervals for the population besides
 

@@ -11,6 +11,8 @@
 namespace undertone::silo {
 namespace {
 
+using Form = releases::PersonContribution::Form;
+
 constexpr Eigen::Index kTotalledFeatures = 4;  // two numbers, then two indicators
 
 /// Persons with so many records each. @param hostile numbers of any kind, else what encoders write
@@ -124,6 +126,82 @@ TEST(PersonTotalsTest, ReplacingAPersonMovesTotalsByNoMoreThanTwoRecordsAreApart
     }
     EXPECT_GT(worst, 0.4);
   }
+}
+
+/// What persons add to a map's counts, by one of the ways to count her.
+std::vector<std::int64_t> counted_totals(const statistics::FeatureMap& map, const models::Records& block,
+                                         const PersonDraw& draw, Form form) {
+  std::vector<std::int64_t> drawn(static_cast<std::size_t>(block.count()));
+  std::iota(drawn.begin(), drawn.end(), std::int64_t{0});
+  return feature_totals(map, {1, 1.0}, {block, drawn, std::nullopt, &draw}, form);
+}
+
+TEST(PersonTotalsTest, APersonCountsOnceInEveryCellOrWithAllOfHerRecords) {
+  models::Records block{Eigen::MatrixXd::Zero(4, 4), Eigen::VectorXd::Zero(4), {0, 3, 4, 4}};
+  block.features.row(0) << -1.0, -0.5, 0.9, -0.2;
+  const statistics::CellsMap halves{{statistics::BinnedCells{0, {-1.0, 0.0, 1.0}}}};
+  const PersonDraw draw(sha256("key"), 8);
+  EXPECT_EQ(counted_totals(halves, block, draw, Form::Any), (std::vector<std::int64_t>{2, 1}));
+  EXPECT_EQ(counted_totals(halves, block, draw, Form::Total), (std::vector<std::int64_t>{3, 1}));
+  // With two slots at most two of her three records count, whichever they are.
+  const std::vector<std::int64_t> two = counted_totals(halves, block, PersonDraw(sha256("key"), 2), Form::Total);
+  EXPECT_EQ(two[0] + two[1], 3);
+}
+
+/// Spec person-unit 6.2 and rows 35 and 36: how far two persons are apart, whoever they are, is what the noise is
+/// calibrated to, and pairs reach it.
+TEST(PersonTotalsTest, ReplacingAPersonMovesCountsOfAllHerRecordsAsFarAsIsSaidAndNoFarther) {
+  RandomSource random(6);
+  const statistics::CellsMap cells{{statistics::BinnedCells{0, {-1.0, -0.6, -0.2, 0.0, 0.2, 0.6, 0.8, 1.0}}}};
+  const statistics::CountMap one{statistics::IndicatorCells{2, 1}, 0};
+  for (const statistics::FeatureMap& map : {statistics::FeatureMap(cells), statistics::FeatureMap(one)}) {
+    for (const Form form : {Form::Any, Form::Total}) {
+      for (const std::int64_t most : {1, 3, 5, 16}) {
+        const releases::PairDistance bound =
+            releases::pair_distance(releases::FeaturesMap{map}, releases::PersonContribution{most, form});
+        EXPECT_TRUE(bound.counts);
+        double worst_l1 = 0.0;
+        double worst_l2 = 0.0;
+        for (int trial = 0; trial < 600; ++trial) {
+          const std::int64_t sizes[] = {0, 1, 2, 5, 17, 100};
+          const PersonDraw draw(sha256(fmt::format("{}", trial)), most);
+          const auto person = [&] {
+            models::Records out = totalled_persons({sizes[random.below(6)]}, random, trial % 3 == 0);
+            if (trial % 3 == 1 && out.rows() > 0) {  // all in one cell
+              const double side = random.below(2) == 0 ? -1.0 : 1.0;
+              out.features.setConstant(side);
+            }
+            return counted_totals(map, out, draw, form);
+          };
+          const std::vector<std::int64_t> first = person();
+          const std::vector<std::int64_t> second = person();
+          double l1 = 0.0;
+          double l2 = 0.0;
+          for (std::size_t j = 0; j < first.size(); ++j) {
+            const auto apart = static_cast<double>(first[j] - second[j]);
+            l1 += std::abs(apart);
+            l2 += apart * apart;
+          }
+          EXPECT_LE(l1, bound.l1);
+          EXPECT_LE(l2, bound.l2_squared);
+          worst_l1 = std::max(worst_l1, l1);
+          worst_l2 = std::max(worst_l2, l2);
+        }
+        if (form == Form::Total) {
+          EXPECT_EQ(worst_l1, bound.l1);
+          EXPECT_EQ(worst_l2, bound.l2_squared);
+        }
+      }
+    }
+  }
+  const releases::FeaturesMap many{cells};
+  EXPECT_EQ(releases::pair_distance(many, releases::PersonContribution{5, Form::Total}).l1, 10.0);
+  EXPECT_NEAR(std::sqrt(releases::pair_distance(many, releases::PersonContribution{5, Form::Total}).l2_squared),
+              7.07107, 1e-5);
+  EXPECT_EQ(releases::pair_distance({one}, releases::PersonContribution{5, Form::Total}).l1, 5.0);
+  EXPECT_EQ(releases::pair_distance(many, releases::PersonContribution{3, Form::Any}).l1, 6.0);
+  EXPECT_NEAR(std::sqrt(releases::pair_distance(many, releases::PersonContribution{3, Form::Any}).l2_squared), 2.44949,
+              1e-5);
 }
 
 /// Of a selection among totals, or among the cells that hold a rank: one person moves each total, or the rank of each
