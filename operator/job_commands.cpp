@@ -109,6 +109,40 @@ Json parameters_of(const jobs::Job& job) {
           {"reasons", std::move(reasons)}};
 }
 
+/// What a job's bound on a moment buys, and what the same bound would buy if it were known of another order.
+/// @param noise_stddev per coordinate of a round's mean
+Json moments_of(const jobs::Job& job, double noise_stddev) {
+  if (!job.moments) return nullptr;
+  const jobs::MomentClip& moments = *job.moments;
+  const double dimension = static_cast<double>(job.model->dimension());
+  const double signal = 2.0 * moments.clip / noise_stddev;
+  Json out = {{"order", moments.bound.order}, {"bound", moments.bound.bound},
+              {"source", moments.source},     {"clip_norm", moments.clip},
+              {"bias", moments.bias},         {"noise", std::sqrt(dimension) * noise_stddev},
+              {"others", Json::array()}};
+  for (const double order : {2.0, 4.0, 8.0}) {
+    if (order == moments.bound.order) continue;
+    const theorems::MomentBound other{order, moments.bound.bound};
+    const double clip = theorems::balanced_clip(other, signal, dimension);
+    out["others"].push_back({{"order", order},
+                             {"clip_norm", clip},
+                             {"bias", theorems::bias_of_clip(other, clip)},
+                             {"noise", std::sqrt(dimension) * 2.0 * clip / signal}});
+  }
+  return out;
+}
+
+void print_moments(const jobs::Job& job, double noise_stddev) {
+  const Json said = moments_of(job, noise_stddev);
+  fmt::print("clip norm {}\n", jobs::described(*job.moments));
+  fmt::print("    a round's mean is off by {:.4g} at most for being clipped, and by {:.4g} for the noise\n",
+             said["bias"].get<double>(), said["noise"].get<double>());
+  for (const Json& other : said["others"])
+    fmt::print("    if the same bound held at order {:.4g}: clip {:.4g}, {:.4g} and {:.4g}\n",
+               other["order"].get<double>(), other["clip_norm"].get<double>(), other["bias"].get<double>(),
+               other["noise"].get<double>());
+}
+
 /// By which choice a step of Frank-Wolfe errs least; null of other algorithms.
 Json vertex_choices_of(const jobs::Job& job) {
   Json out = Json::array();
@@ -184,7 +218,8 @@ Json warnings_of(const jobs::Job& job) {
   }
   if (!job.theorem) return out;
   const theorems::TheoremFacts& facts = job.theorem->facts;
-  if (const std::optional<double> longest = proven_lipschitz(job); longest && *longest > facts.lipschitz) {
+  if (const std::optional<double> longest = proven_lipschitz(job);
+      longest && !job.moments && *longest > facts.lipschitz) {
     out.push_back(fmt::format(
         "the theorem's L is the clip norm {:.6g}, and a record within the public bounds may have a gradient of length "
         "{:.6g}: what the theorem says holds where no record's is longer than the clip norm",
@@ -408,6 +443,7 @@ int plan_job(const std::filesystem::path& file, bool json) {
                 {"noise_chosen_by", noise_by(job->noise_choice)},
                 {"initial", job->initial ? Json(jobs::to_string(*job->initial)) : Json(nullptr)},
                 {"public_records", open_records},
+                {"moments", moments_of(*job, std::sqrt(variance))},
                 {"warnings", warnings_of(*job)},
                 {"aggregation", folds::to_string(job->aggregation)},
                 {"bytes_held_of_a_round", held},
@@ -436,6 +472,7 @@ int plan_job(const std::filesystem::path& file, bool json) {
     fmt::print("parameters chosen by hand\n");
     for (const auto& [name, value] : job->algorithm->numbers()) fmt::print("    {} = {:.6g}\n", name, value);
   }
+  if (job->moments) print_moments(*job, std::sqrt(variance));
   if (!job->projection && (constants.lipschitz || constants.smoothness)) {
     fmt::print("from public bounds: records of norm at most {:.6g}; of a record's loss {} and {}\n", record_norm,
                constants.lipschitz ? fmt::format("L = {:.6g}", *constants.lipschitz) : "no L that holds everywhere",

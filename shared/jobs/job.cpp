@@ -14,6 +14,7 @@
 #include "shared/jobs/job_checks.hpp"
 #include "shared/jobs/job_defaults.hpp"
 #include "shared/jobs/model_section.hpp"
+#include "shared/jobs/moment_clip.hpp"
 #include "shared/jobs/participation_section.hpp"
 #include "shared/jobs/privacy_section.hpp"
 #include "shared/jobs/projection_section.hpp"
@@ -175,14 +176,18 @@ Result<ReadJob> read_job(const nlohmann::json& document, config::Problems& probl
   std::vector<CohortMember>& cohort = parsed_cohort.members;
   problem.silos = static_cast<std::uint32_t>(cohort.size());
   const std::optional<double>& bounded = privacy.clip_norm ? privacy.clip_norm : privacy.coordinate_bound;
-  TheoremContext context = context_of(facts_of(cohort, problem, bounded.value_or(kBoundMax), shuffle),
+  const std::optional<Moments>& moments = privacy.moments;
+  theorems::TheoremFacts theorem_facts =
+      facts_of(cohort, problem, moments ? 1.0 : bounded.value_or(kBoundMax), shuffle);
+  if (moments) theorem_facts.moment = moments->bound;
+  TheoremContext context = context_of(std::move(theorem_facts),
                                       noise_choice.by == NoiseChoice::By::Theorem ? theorems::PlannedNoise::Printed
                                                                                   : theorems::PlannedNoise::Accountant,
                                       choice.model, schema, projection.has_value());
   if (const std::optional<std::string> other = other_target(cohort))
     context.refusal = fmt::format("theorems are of an epsilon and a delta above 0, and {}", *other);
-  context.by_coordinate = !privacy.clip_norm;
-  if (!bounded)
+  context.by_coordinate = !privacy.clip_norm && !moments;
+  if (!bounded && !moments)
     context.refusal =
         "theorems are of gradients that are clipped: expected privacy.clip_norm, or privacy.coordinate_bound where the "
         "theorem's silos select";
@@ -195,12 +200,22 @@ Result<ReadJob> read_job(const nlohmann::json& document, config::Problems& probl
       problem, context);
   std::optional<releases::Bound> bound;
   std::optional<double> noise_norm;
+  std::optional<MomentClip> moment_clip;
+  if (moments && algorithm.method) {
+    privacy.clip_norm = 1.0;  // of a job with problems any clip serves, so that only these are said
+    if (problems.none()) {
+      Result<MomentClip> clip = clip_by_moments(*moments, *algorithm.method, algorithm.theorem, cohort);
+      if (!clip) problems.add("/privacy/moments", clip.error().message);
+      if (clip) privacy.clip_norm = clip->clip;
+      if (clip) moment_clip = *std::move(clip);
+    }
+  }
   if (algorithm.method) {
     bound = bound_of(privacy, *algorithm.method, problems);
     noise_norm = noise_norm_of(privacy, *algorithm.method, problems);
     check_calibration(noise_choice, *algorithm.method, cohort, problems);
     check_weights(parsed_cohort.weights, *algorithm.method, problems);
-  } else if (!bounded) {
+  } else if (!bounded && !moments) {
     problems.add("/privacy/clip_norm",
                  fmt::format("missing, expected a finite number from {} to {}", kBoundMin, kBoundMax));
   }
@@ -268,6 +283,7 @@ Result<ReadJob> read_job(const nlohmann::json& document, config::Problems& probl
                initial};
   job.public_terms = std::move(public_terms);
   job.standardised = standardised;
+  job.moments = std::move(moment_clip);
   job.noise_norm = noise_norm;
   job.person = privacy.person;
   if (job.unit == releases::Unit::Record) job.person.reset();

@@ -43,6 +43,16 @@ struct Participation {
   std::chrono::milliseconds grace{0};   // how long a silo may be disconnected and still be waited for; 0: for ever
 };
 
+/// The clip norm of a job that says how heavy the tails of records' gradients are. @see theorems::MomentBound
+struct MomentClip {
+  theorems::MomentBound bound;
+  std::string source;  // where the bound comes from, for people
+  double clip = 0.0;
+  double bias = 0.0;  // a round's mean is off by so much at most for being clipped, if the bound is true
+};
+/// A sentence for people, which says that no promise rests on the bound.
+[[nodiscard]] std::string described(const MomentClip& moments);
+
 /// What the operator asks for, but for what follows from it. Public as a whole, and the same bytes for everybody: their
 /// SHA-256 is its identity.
 struct JobTerms {
@@ -72,6 +82,7 @@ struct JobTerms {
   bool one_record_evaluated = false;                        // of unit person: @see Evaluation
   std::optional<std::size_t> silos_per_person = {};         // of unit person: without it, all of the cohort
   std::optional<PublicTerms> public_terms = {};             // records that the operator brings
+  std::optional<MomentClip> moments = {};                   // where the clip follows from a moment
   bool standardised = false;  // the projection is each feature's own shift and scale: names stay the features'
 
   [[nodiscard]] const CohortMember* member(const SiloId& silo) const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "shared/base/plain_text.hpp"
 #include "shared/geometry/regular_norm.hpp"
 #include "shared/jobs/cohort_section.hpp"
 
@@ -14,11 +15,25 @@ void refuse_of_statistics(config::Section& section) {
   const char* bounds = "expected none: of statistics the columns' public bounds say how far a record reaches";
   section.refuse("clip_norm", bounds);
   section.refuse("coordinate_bound", bounds);
+  section.refuse("moments", bounds);
   section.refuse(
       "calibration",
       "expected none: the noise of statistics is what their promise leaves, in the parts that statistics.budget says");
   section.refuse("noise_law", "expected none: the noise of statistics follows from their questions");
   section.refuse("shuffle", "expected none: no shuffler hides statistics");
+}
+
+Moments parse_moments(config::Section section) {
+  constexpr double kOrderMax = 64.0;
+  constexpr std::size_t kSourceMax = 400;  // bytes
+  Moments out;
+  out.bound.order = section.number("order", 2.0, kOrderMax, "k of E |g|^k <= bound^k, g a record's gradient");
+  out.bound.bound = section.number("bound", kBoundMin, kBoundMax, "in the gradients' own unit, wherever the model is");
+  out.source = section.text("source", "where the bound comes from, for those who approve the job");
+  if (out.source.size() > kSourceMax || !is_plain_text(out.source))
+    section.problem("source", fmt::format("expected at most {} bytes of plain text", kSourceMax));
+  section.finish();
+  return out;
 }
 
 }  // namespace
@@ -71,6 +86,11 @@ Privacy parse_privacy(config::Section section, bool statistics) {
                          "l2 norm that each record's gradient is clipped "
                          "to; of every algorithm but private_frank_wolfe by vote. Of an algorithm with a norm "
                          "l_p, p < 2, it is the dual norm l_q, 1/p + 1/q = 1");
+    if (section.has("moments") || section.recording())
+      out.moments = parse_moments(section.object(
+          "moments", "in place of clip_norm, which then follows from it: a bound on how heavy gradients' tails are"));
+    if (out.moments && out.clip_norm && !section.recording())
+      section.refuse("clip_norm", "expected none beside moments, from which the clip follows");
     if (section.has("coordinate_bound"))
       out.coordinate_bound =
           section.number("coordinate_bound", kBoundMin, kBoundMax,

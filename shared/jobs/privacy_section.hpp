@@ -1,17 +1,25 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "shared/algorithms/method.hpp"
 #include "shared/config/json_section.hpp"
 #include "shared/jobs/noise_choice.hpp"
 #include "shared/jobs/shuffle_section.hpp"
 #include "shared/releases/unit.hpp"
+#include "shared/theorems/moment_bound.hpp"
 
 namespace undertone::jobs {
 
 inline constexpr double kBoundMin = 1e-9;  // of a record's gradient
 inline constexpr double kBoundMax = 1e9;
+
+/// What is known of records' gradients in place of a bound on each.
+struct Moments {
+  theorems::MomentBound bound;
+  std::string source;  // where it comes from, for people
+};
 
 /// A job's "privacy".
 struct Privacy {
@@ -21,6 +29,7 @@ struct Privacy {
   std::optional<std::size_t> silos_per_person;         // of the unit person: without it she may be at all of them
   std::optional<double> clip_norm;
   std::optional<double> coordinate_bound;
+  std::optional<Moments> moments;         // the clip norm follows from them
   std::optional<bool> generalised_noise;  // the law that was named, or the method's own
   crypto::NoiseKind noise = crypto::NoiseKind::Secure;
   NoiseChoice noise_choice;

@@ -103,14 +103,19 @@ std::optional<theorems::TheoremChoice> parse_theorem(config::Section& section, c
       "with theorem: at least F(w_0) - min F (default: clip norm x diameter, where there is one; the "
       "proven L where that is longer)";
   if (facts.diameter > 0.0) {
-    facts.gap =
-        optional("gap", std::max(facts.lipschitz, context.proven_lipschitz.value_or(0.0)) * facts.diameter, about_gap);
+    facts.gap = optional(
+        "gap",
+        std::max(facts.moment ? facts.moment->bound : facts.lipschitz, context.proven_lipschitz.value_or(0.0)) *
+            facts.diameter,
+        about_gap);
   } else {
     facts.gap = section.number("gap", kConstantMin, kConstantMax, about_gap);
     facts.diameter = 1.0;  // of no meaning: a theorem that uses it refuses a domain without one
   }
+  // What is not said of a record's gradient is its bound, or the moment's.
+  const double length = facts.moment ? facts.moment->bound : facts.lipschitz;
   facts.gradient_variance =
-      optional("gradient_variance", facts.lipschitz * facts.lipschitz,
+      optional("gradient_variance", length * length,
                "with theorem: bound on the variance of a record's gradient (default: clip norm squared)");
   facts.answering = optional("answering", facts.silos, "with theorem: silos that answer a round (default: the cohort)");
   facts.heterogeneity_assumed = !section.has("heterogeneity");
@@ -129,6 +134,17 @@ std::optional<theorems::TheoremChoice> parse_theorem(config::Section& section, c
   if (section.recording() || !in_range) return std::nullopt;
   if (!context.refusal.empty()) {
     section.problem("theorem", context.refusal);
+    return std::nullopt;
+  }
+  if (facts.moment && !theorems::takes_moments(name)) {
+    section.problem("theorem", fmt::format("expected heavy_tailed_convex or heavy_tailed_proximal beside "
+                                           "privacy.moments: {} is of gradients that are clipped, expected "
+                                           "privacy.clip_norm",
+                                           theorems::to_string(name)));
+    return std::nullopt;
+  }
+  if (!facts.moment && theorems::takes_moments(name)) {
+    section.problem("theorem", "expected privacy.moments in place of clip_norm: the theorem chooses the clip by them");
     return std::nullopt;
   }
   if (context.by_coordinate && !theorems::bounds_coordinates(name)) {

@@ -12,7 +12,7 @@ using algorithms::LinearModelAsked;
 using algorithms::NumberColumn;
 using algorithms::StatisticAsked;
 using algorithms::VectorMeanAsked;
-using Combination = VectorMeanAsked::Combination;
+using PublicUse = VectorMeanAsked::Combination;
 
 constexpr std::size_t kDegreeMax = 5;
 constexpr double kRadiusMax = 1e6;
@@ -63,7 +63,7 @@ std::vector<StatisticAsked> mean_questions(config::Section& section, const Writt
   VectorMeanAsked mean;
   const double longest = std::sqrt(static_cast<double>(columns.size()));
   mean.radius = written.norm.value_or(longest);
-  mean.combination = written.combination.value_or(Combination::Weighted);
+  mean.combination = written.combination.value_or(PublicUse::Weighted);
   mean.spread = written.spread;
   mean.adapter = written.adapter;
   if (mean.spread && *mean.spread > mean.radius) {
@@ -91,7 +91,7 @@ std::vector<StatisticAsked> mean_questions(config::Section& section, const Writt
     mean.of_public = false;
     mean.beside_public = true;
   }
-  if (mean.combination == Combination::ThrowAway && written.combination) return out;
+  if (mean.combination == PublicUse::ThrowAway && written.combination) return out;
   mean.reports = written.reports;
   out.push_back({of + (mean.reports ? ", from reports" : ""), 0, std::move(mean)});
   return out;
@@ -128,11 +128,11 @@ WrittenVector read_vector(config::Section& section, std::optional<VectorKind> ki
           "direction");
     }
     if (every || section.has("public_records")) {
-      out.combination = section.choice<Combination>(
+      out.combination = section.choice<PublicUse>(
           "public_records",
-          {{"weighted", Combination::Weighted},
-           {"empirical", Combination::Empirical},
-           {"throw_away", Combination::ThrowAway}},
+          {{"weighted", PublicUse::Weighted},
+           {"empirical", PublicUse::Empirical},
+           {"throw_away", PublicUse::ThrowAway}},
           "of vector_mean: the records that silos' owners declared public are asked for besides, exactly, and make one "
           "estimate with the others. weighted: by inverse variances, of the law that all are drawn from; empirical: of "
           "the records that there are; throw_away: public records alone, no other is read (default: none are asked "

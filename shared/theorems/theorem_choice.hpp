@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "shared/algorithms/method.hpp"
+#include "shared/theorems/moment_bound.hpp"
 
 namespace undertone::theorems {
 
@@ -47,6 +48,8 @@ struct TheoremFacts {
   bool heterogeneity_assumed = false;  // nobody said it: 0 is a default
   double gradient_variance = 0.0;      // bound on phi^2, a record's gradient about its silo's mean: L^2 always serves
   std::uint64_t seed = 0;              // public, of the choice of an output
+  /// Of theorems that choose the clip: then `lipschitz` is 1, and what follows from it is for a clip of 1.
+  std::optional<MomentBound> moment = {};
 };
 
 /// The noise that is planned with where a parameter depends on it, and the batches that go with it. Proximal SGD, SVRG
@@ -68,7 +71,8 @@ inline constexpr const char* kPopulationRisk = "excess risk over the population"
 /// What a theorem makes of a job's facts.
 struct TheoremChoice {
   algorithms::Method method;
-  double draw_fraction = 1.0;  // K/n of the sampled releases; 1 where parts are read whole
+  double draw_fraction = 1.0;       // K/n of the sampled releases; 1 where parts are read whole
+  std::optional<double> clip = {};  // where the theorem chooses it
   struct Reason {
     std::string name;  // "rounds"
     double value = 0.0;

@@ -7,6 +7,7 @@
 
 #include "shared/theorems/accelerated_parameters.hpp"
 #include "shared/theorems/constraint_parameters.hpp"
+#include "shared/theorems/heavy_tails.hpp"
 #include "shared/theorems/minibatch_parameters.hpp"
 #include "shared/theorems/mirror_parameters.hpp"
 #include "shared/theorems/one_pass_parameters.hpp"
@@ -83,6 +84,7 @@ struct Theorem {
   ShuffledTheorem shuffled = kNotShuffled;
   Result<double> (*envelope)(const TheoremConditions&) = nullptr;
   bool by_coordinate = false;  // silos select, by gradients whose coordinates are bounded
+  bool moments = false;        // of a moment of gradients, by which it chooses the clip
 };
 
 /// In the order of `TheoremName`.
@@ -177,6 +179,10 @@ constexpr Theorem kTheorems[] = {
      kNotShuffled, nullptr, true},
     {TheoremName::LpSgdConvex, "lp_sgd_convex", "Bassily, Guzman and Nandi 2021, Proposition 13",
      TheoremLosses::ConvexWithKinks, choose_lp_sgd_convex},
+    {TheoremName::HeavyTailedConvex, "heavy_tailed_convex", "Theorem 59", TheoremLosses::Convex,
+     choose_heavy_tailed_convex, kNotShuffled, nullptr, false, true},
+    {TheoremName::HeavyTailedProximal, "heavy_tailed_proximal", "Theorem 63", TheoremLosses::Smooth,
+     choose_heavy_tailed_proximal, kNotShuffled, nullptr, false, true},
 };
 
 constexpr bool in_order() {
@@ -216,6 +222,8 @@ std::vector<TheoremName> theorem_names() {
 std::string_view to_string(TheoremName name) noexcept { return theorem_of(name).name; }
 
 TheoremLosses losses_of(TheoremName name) noexcept { return theorem_of(name).losses; }
+
+bool takes_moments(TheoremName name) noexcept { return theorem_of(name).moments; }
 
 bool bounds_coordinates(TheoremName name) noexcept { return theorem_of(name).by_coordinate; }
 

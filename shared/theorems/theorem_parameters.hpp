@@ -36,6 +36,8 @@ enum class TheoremName : std::uint8_t {
   PolyFrankWolfeConvex,             // non-euclidean B1, noised vectors
   PrivateTreeFrankWolfeConvex,      // non-euclidean A3, selections
   LpSgdConvex,                      // non-euclidean B4
+  HeavyTailedConvex,                // Theorem 59
+  HeavyTailedProximal,              // Theorem 63: proximal-PL
 };
 
 /// Every theorem there is, in the order of the reference. Nothing else lists them.
@@ -48,6 +50,9 @@ enum class TheoremName : std::uint8_t {
 [[nodiscard]] TheoremLosses losses_of(TheoremName name) noexcept;
 /// Whether its L bounds every coordinate of a record's gradient where a job says so, rather than the gradient's norm.
 [[nodiscard]] bool bounds_coordinates(TheoremName name) noexcept;
+
+/// Whether it chooses the clip by a moment of the records' gradients, in place of a bound on each.
+[[nodiscard]] bool takes_moments(TheoremName name) noexcept;
 
 /// Rounds, steps, batches, stages, periods and restarts by the formulas of federated-core 3, with its corrections of
 /// the source (section 9). What is a rate "up to constants" there is a formula with constant 1 here.

@@ -517,6 +517,7 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
         "a record is replaced by one that its owner has not declared public: that would leave exactly";
   json["mechanism"] = mechanism_of(job, plan);
   if (draws_exactly(plan) || draws_generalised(plan)) json["samplers"] = samplers_of(plan, release_interval);
+  if (job.moments) json["clip_chosen_by"] = jobs::described(*job.moments);
   json["noise_chosen_by"] = chosen_by(job.noise_choice, plan);
   json["accountant"] = plan.accountant();
   json["epsilon"] = epsilon;
@@ -573,6 +574,7 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
                         clip_statement(job.bound),
                         differences ? ", at most twice that for differences of gradients" : "", beside_of(plan));
   }
+  if (job.moments) text += fmt::format("  clip         {}\n", jobs::described(*job.moments));
   text += fmt::format("  noise        chosen by {}\n", chosen_by(job.noise_choice, plan));
   text += fmt::format("  accountant   {}\n", plan.accountant());
   // What is promised as an epsilon and a delta is said by the guarantee.

@@ -55,7 +55,9 @@ bool has_noise(TheoremName name, PlannedNoise noise) {
 }
 
 TheoremChoice choose(TheoremName name, const TheoremFacts& of, PlannedNoise noise = PlannedNoise::Accountant) {
-  return choose_by_theorem(name, of, for_theorem(name), noise).value();
+  TheoremFacts own = of;
+  if (takes_moments(name)) own.moment = MomentBound{2.0, of.lipschitz};
+  return choose_by_theorem(name, own, for_theorem(name), noise).value();
 }
 
 void says(TheoremName name, const TheoremFacts& of, const algorithms::Problem& problem,
@@ -834,6 +836,7 @@ TEST(TheoremParametersTest, ConstantsThatLeaveADoubleAreRefusedAndNoLoopIsEndles
       facts.delta = 1e-5;
       facts.lipschitz = facts.smoothness = facts.strong_convexity = facts.gap = tiny;
       facts.gradient_variance = tiny * tiny;
+      facts.moment = MomentBound{2.0, tiny};
       facts.diameter = 2.0;
       const algorithms::Problem problem{3, geometry::Domain::l2_ball(1.0).value(), geometry::Regulariser::none(),
                                         queries::PointType::F64};

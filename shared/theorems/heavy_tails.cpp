@@ -1,0 +1,165 @@
+#include "shared/theorems/heavy_tails.hpp"
+
+#include <algorithm>
+#include <boost/math/tools/minima.hpp>
+#include <cmath>
+#include <cstdlib>
+#include <functional>
+
+#include "shared/algorithms/number.hpp"
+#include "shared/algorithms/proximal/proximal_sgd.hpp"
+#include "shared/algorithms/sgd/accelerated_sgd.hpp"
+#include "shared/theorems/predicted_risk.hpp"
+
+namespace undertone::theorems {
+namespace {
+
+using algorithms::number;
+
+/// What a round of K records a silo has at a clip: how far its mean is off at most, and how much it varies.
+struct Oracle {
+  double clip = 0.0;
+  double bias = 0.0;
+  double variance = 0.0;  // of the noise and of the draw of records
+};
+
+/// A number of rounds with the oracle that is best for it.
+struct Rounds {
+  std::uint64_t rounds = 1;
+  double batch = 0.0;
+  Oracle oracle;
+  double risk = 0.0;
+};
+
+Status check(const TheoremConditions& conditions) {
+  const TheoremFacts& facts = conditions.facts();
+  if (conditions.noise() == PlannedNoise::Printed)
+    return conditions.refuse("its printed noise is of zCDP: expected the accountant's noise, which is less");
+  if (!facts.moment) return conditions.refuse("it is of a bounded moment: expected privacy.moments");
+  if (facts.answering < facts.silos)
+    return conditions.refuse("it has no form for rounds in which some silos answer: expected all of them");
+  if (conditions.shuffled()) return conditions.refuse("it is not made for binomial sums yet");
+  return {};
+}
+
+/// phi^2 of records' draw and d sigma^2 of the noise, at a clip.
+/// @param unit_noise per coordinate, at a clip of 1
+Oracle oracle_at(const TheoremConditions& conditions, double clip, double batch, double unit_noise) {
+  const TheoremFacts& facts = conditions.facts();
+  const double drawn = facts.moment->bound * facts.moment->bound / (facts.answering * batch);
+  return {clip, bias_of_clip(*facts.moment, clip), drawn + conditions.dimension() * clip * clip * unit_noise};
+}
+
+/// Of so many rounds the clip with which the risk is least.
+/// @param risk_of of an oracle and the rounds
+Result<Rounds> with_best_clip(const TheoremConditions& conditions, std::uint64_t rounds,
+                              const std::function<double(const Oracle&, std::uint64_t)>& risk_of) {
+  constexpr double kFarthest = 16.0;  // e-fold, from the moment's bound
+  constexpr int kBits = 30;
+  const double batch = std::floor(conditions.facts().records / number(rounds));
+  UNDERTONE_TRY(const double unit_noise, conditions.one_pass_noise_variance(batch));
+  const auto clip_at = [&](double log_ratio) { return conditions.facts().moment->bound * std::exp(log_ratio); };
+  const auto at = [&](double log_ratio) { return oracle_at(conditions, clip_at(log_ratio), batch, unit_noise); };
+  const double best =
+      boost::math::tools::brent_find_minima([&](double log_ratio) { return risk_of(at(log_ratio), rounds); },
+                                            -kFarthest, kFarthest, kBits)
+          .first;
+  const Oracle oracle = oracle_at(conditions, stated_clip(clip_at(best)), batch, unit_noise);
+  return Rounds{rounds, batch, oracle, risk_of(oracle, rounds)};
+}
+
+/// The rounds with the least risk, of all that there can be, a tenth apart.
+Result<Rounds> best_rounds(const TheoremConditions& conditions,
+                           const std::function<double(const Oracle&, std::uint64_t)>& risk_of) {
+  constexpr double kApart = 1.1;
+  const double most = std::min(conditions.facts().records, 1e6);
+  UNDERTONE_TRY(Rounds best, with_best_clip(conditions, 1, risk_of));
+  double next = 2.0;
+  while (next <= most) {
+    UNDERTONE_TRY(const Rounds found, with_best_clip(conditions, static_cast<std::uint64_t>(next), risk_of));
+    if (found.risk < best.risk) best = found;
+    next = std::max(next + 1.0, std::floor(next * kApart));
+  }
+  return best;
+}
+
+/// The choice's numbers, with what they were chosen by.
+void explain(const TheoremConditions& conditions, const Rounds& best, TheoremChoice& choice) {
+  const MomentBound& moment = *conditions.facts().moment;
+  choice.clip = best.oracle.clip;
+  choice.facts.lipschitz = best.oracle.clip;
+  choice.bound = best.risk;
+  choice.reasons.push_back(
+      {"clip_norm", best.oracle.clip,
+       "the clip with which the bound is least, from the moment of order " + fmt::format("{:.4g}", moment.order)});
+  choice.reasons.push_back({"bias", best.oracle.bias, "at most r^k/((k-1) C^(k-1)): what clipping moves a mean by"});
+  choice.reasons.push_back({"variance", best.oracle.variance, "of a round's mean: r^2/(MK) + d sigma^2"});
+  choice.reasons.push_back({"rounds", number(best.rounds), "those with which the bound is least"});
+  choice.reasons.push_back({"batch", best.batch, "floor(n/R): every round a part of its own"});
+}
+
+}  // namespace
+
+double stated_clip(double clip) { return std::strtod(fmt::format("{:.4g}", clip).c_str(), nullptr); }
+
+Result<TheoremChoice> choose_heavy_tailed_convex(const TheoremConditions& conditions) {
+  if (Status fits = check(conditions); !fits) return fits.error();
+  if (Status fits = conditions.bounded_domain(); !fits) return fits.error();
+  const double diameter = conditions.facts().diameter;
+  const double beta = conditions.facts().smoothness + conditions.problem().regulariser.l2();
+  const double reach = conditions.reach();
+  const auto stage_of = [&](const Oracle& oracle, std::uint64_t rounds) {
+    const double spread = std::sqrt(oracle.variance + oracle.bias * oracle.bias);
+    return algorithms::AcceleratedStage{rounds,
+                                        std::max(2.0 * beta, std::pow(number(rounds), 1.5) * spread / diameter)};
+  };
+  const auto risk_of = [&](const Oracle& oracle, std::uint64_t rounds) {
+    return accelerated_risk(stage_of(oracle, rounds), reach, oracle.variance + oracle.bias * oracle.bias, 0.0) +
+           oracle.bias * diameter;
+  };
+  UNDERTONE_TRY(const Rounds best, best_rounds(conditions, risk_of));
+  algorithms::AcceleratedPhase phase;
+  phase.stages = {stage_of(best.oracle, best.rounds)};
+  TheoremChoice choice = conditions.begin(
+      kPopulationRisk,
+      algorithms::AcceleratedSgdSettings{conditions.problem(), {phase}, algorithms::RecordUse::OnePass});
+  explain(conditions, best, choice);
+  choice.reasons.push_back({"upsilon", phase.stages.front().upsilon, "max{2 beta, R^(3/2) sqrt(variance + bias^2)/D}"});
+  // r D [1/sqrt n + (sqrt d/A)^((k-1)/k)], A = 2/sqrt(noise of one round that reads everything at a clip of 1).
+  const MomentBound& moment = *conditions.facts().moment;
+  UNDERTONE_TRY(const double unit, conditions.one_pass_noise_variance(conditions.facts().records));
+  const double signal = 2.0 / std::sqrt(unit);
+  choice.rate = moment.bound * diameter *
+                (1.0 / std::sqrt(conditions.facts().records * conditions.facts().answering) +
+                 std::pow(std::sqrt(conditions.dimension()) / signal, (moment.order - 1.0) / moment.order));
+  return conditions.finish(std::move(choice));
+}
+
+Result<TheoremChoice> choose_heavy_tailed_proximal(const TheoremConditions& conditions) {
+  if (Status fits = check(conditions); !fits) return fits.error();
+  const TheoremFacts& facts = conditions.facts();
+  if (Status fits = conditions.strongly_convex(facts.smoothness); !fits) return fits.error();
+  if (Status fits = conditions.positive("the gap Delta", facts.gap); !fits) return fits.error();
+  const double mu = facts.strong_convexity;
+  const double beta = facts.smoothness;
+  const auto risk_of = [&](const Oracle& oracle, std::uint64_t rounds) {
+    return std::pow(1.0 - mu / (2.0 * beta), number(rounds)) * facts.gap +
+           4.0 * (oracle.bias * oracle.bias + oracle.variance) / mu;
+  };
+  UNDERTONE_TRY(const Rounds best, best_rounds(conditions, risk_of));
+  const algorithms::ProximalSgdSettings settings{conditions.problem(), best.rounds, 0.5 / beta};
+  TheoremChoice choice = conditions.begin(kPopulationRisk, settings);
+  explain(conditions, best, choice);
+  choice.reasons.push_back({"step_size", settings.step_size, "1/(2 beta)"});
+  const MomentBound& moment = *facts.moment;
+  UNDERTONE_TRY(const double unit, conditions.one_pass_noise_variance(facts.records));
+  const double kappa = beta / mu;
+  const double log_n = std::log(std::max(2.0, facts.records));
+  const double private_term = std::sqrt(conditions.dimension()) * std::sqrt(unit) / 2.0 * kappa * log_n;
+  choice.rate = moment.bound * moment.bound / mu *
+                (std::pow(private_term, (2.0 * moment.order - 2.0) / moment.order) +
+                 kappa * log_n / (facts.records * facts.answering));
+  return conditions.finish(std::move(choice));
+}
+
+}  // namespace undertone::theorems
