@@ -436,10 +436,10 @@ TEST(FederatedAlgorithmsTest, PersonsOfOneRecordAndOfAThousandLeaveAsManyBytes) 
   for (const auto& [name, federation] : federations) {
     SCOPED_TRACE(name);
     const std::string text = tests::of_persons(federation).dump();
-    const auto left = [&](const std::vector<std::int64_t>& held) {
+    const auto left = [&text, &asked = federation](const std::vector<std::int64_t>& held) {
       std::vector<std::string> out;
       simulation::SimulatedFederation world({.jobs = {{text, "persons"}},
-                                             .silos = tests::cohort_of_persons(federation, held),
+                                             .silos = tests::cohort_of_persons(asked, held),
                                              .seed = 11,
                                              .noise = simulation::SimulatedNoise::Seeded});
       simulation::SimulatedFederation::Watch watch;
