@@ -152,11 +152,11 @@ Result<mechanisms::Mechanism> Plan::mechanism_once(const Release& release, const
                                                 [](const auto& share) { return share.epsilon.value(); }},
                                      strength);
   // All that `mechanism_for` looks at, and nothing else: where records lie does not matter to it.
-  const std::string demand =
-      fmt::format("{}/{}:{}:{}:{}:{}:{}:{}{}{}:{}:{}", static_cast<int>(ask.unit()), releases::parts_of_unit(ask),
-                  ask.dimension, release.records_drawn, release.records_max(), release.block_records,
-                  releases::canonical_text(ask.bound), static_cast<int>(ask.kind()), releases::canonical_text(ask.map),
-                  releases::canonical_text(ask.form), strength.index(), exact_text(how_loud));
+  const std::string demand = fmt::format(
+      "{}{}/{}:{}:{}:{}:{}:{}:{}{}{}:{}:{}", static_cast<int>(ask.unit()),
+      releases::canonical_text(ask.records.persons), releases::parts_of_unit(ask), ask.dimension, release.records_drawn,
+      release.records_max(), release.block_records, releases::canonical_text(ask.bound), static_cast<int>(ask.kind()),
+      releases::canonical_text(ask.map), releases::canonical_text(ask.form), strength.index(), exact_text(how_loud));
   if (const auto one = known.find(demand); one != known.end()) return one->second;
   Result<mechanisms::Mechanism> made = mechanism_for(release, strength);
   if (made) known.emplace(demand, *made);

@@ -260,7 +260,10 @@ bool takes_persons(const Ask& ask) {
           // The proof is for a Hessian of rank one, a record's.
           [](const MinimiserMap& /*map*/) { return false; },
           // Totals of persons are of feature maps.
-          [&](const StatisticMap& /*map*/) { return ask.reports() != nullptr; },
+          [&](const StatisticMap& /*map*/) {
+            return ask.reports() != nullptr && ask.records.persons &&
+                   ask.records.persons->form == PersonContribution::Form::Mean;
+          },
           [&](const FeaturesMap& map) {
             using Shape = PersonContribution::Form;
             const Shape form = ask.records.persons ? ask.records.persons->form : Shape::Mean;

@@ -100,14 +100,17 @@ std::string canonical_text(const Form& form) {
       form);
 }
 
+std::string canonical_text(const std::optional<PersonContribution>& persons) {
+  return persons ? fmt::format(":persons:{}:{}", to_string(persons->form), persons->records_max) : "";
+}
+
 std::string canonical_text(const Ask& ask) {
   const RecordSet& records = ask.records;
   std::string out = fmt::format("{}:{}:{}:{}:{}:{}", static_cast<int>(ask.kind()), static_cast<int>(records.block),
                                 exact_text(records.draw_fraction), ask.dimension, canonical_text(ask.bound),
                                 records.with_replacement);
   if (records.slice) out += slice_text(*records.slice);
-  if (records.persons)
-    out += fmt::format(":persons:{}:{}", to_string(records.persons->form), records.persons->records_max);
+  out += canonical_text(records.persons);
   if (const std::optional<double> smoothness = ask.smoothness())
     out += fmt::format(":smoothness:{}", exact_text(*smoothness));
   if (ask.beside_public) out += ":beside_public";

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "shared/releases/ask.hpp"
@@ -14,6 +15,8 @@ namespace undertone::releases {
 [[nodiscard]] std::string canonical_text(const RecordMap& map);
 /// Empty of a sum that names no norm of its noise.
 [[nodiscard]] std::string canonical_text(const Form& form);
+/// Empty where the units are records.
+[[nodiscard]] std::string canonical_text(const std::optional<PersonContribution>& persons);
 /// But for what was chosen of its noise and its share of a promise, which the mechanism says.
 [[nodiscard]] std::string canonical_text(const Ask& ask);
 

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <gtest/gtest.h>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "shared/jobs/job.hpp"
@@ -240,6 +242,38 @@ TEST(PersonJobTest, EveryStatisticIsPlannedForPersonsOrRefusedInWords) {
        {R"({"questions":[{"kind":"linear_model","columns":["x0","x1"],"response":"y","form":"reports"}]})",
         R"({"questions":[{"kind":"selected_quantile","column":"x0","bins":8,"probabilities":[0.5],"ends":true}]})"})
     EXPECT_NE(problem_with(refused).find("of persons"), std::string::npos) << refused << problem_with(refused);
+}
+
+/// Noise is kept for what is asked alike. Of one count, asked in four ways, each has the noise that it has where it
+/// comes first: a person moves a total by all of her records that may count.
+TEST(PersonJobTest, EachWayToCountPersonsHasItsOwnNoiseInAnyOrder) {
+  constexpr double kMost = tests::kOfPersonsMax;
+  for (const char* noise : {"gaussian", "laplace"}) {
+    std::vector<std::string> ways = {"any", "mean", "one_record", "total"};
+    std::map<std::string, double> first;
+    do {
+      Json questions = Json::array();
+      for (const std::string& way : ways)
+        questions.push_back({{"kind", "count"}, {"column", "y"}, {"value", "yes"}, {"persons", way}});
+      tests::SmallFederation federation;
+      federation.statistics = Json{{"noise", noise}, {"questions", std::move(questions)}}.dump();
+      const jobs::Job job = parse_job(of_persons(federation).dump(), "job").value();
+      const planning::Plan plan = plan_of(job, job.cohort.front()).value();
+      for (std::size_t q = 0; q < ways.size(); ++q) {
+        const planning::Release& release = *plan.release({q});
+        const double stddev = mechanisms::noise_stddev_of_sum(release.mechanism, release.records_drawn);
+        EXPECT_DOUBLE_EQ(stddev, first.try_emplace(ways[q], stddev).first->second) << ways[q] << ", " << noise;
+        const bool whole = ways[q] != "mean";
+        EXPECT_EQ(release.lattice().step == 1.0, whole && std::string(noise) == "laplace") << ways[q];
+      }
+    } while (std::next_permutation(ways.begin(), ways.end()));
+    // A discrete Laplace law on whole records, whose scale is a few of them, is a little narrower than on a fine
+    // lattice.
+    const double off = std::string(noise) == "laplace" ? 0.06 : 0.01;
+    EXPECT_NEAR(first.at("total") / first.at("any"), kMost, off * kMost);
+    EXPECT_NEAR(first.at("one_record") / first.at("any"), 1.0, off);
+    EXPECT_NEAR(first.at("mean") / first.at("any"), 1.0, off);
+  }
 }
 
 TEST(PersonJobTest, EveryAlgorithmIsPlannedForPersonsOrRefusedInWords) {
