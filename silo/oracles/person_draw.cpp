@@ -10,7 +10,8 @@ namespace undertone::silo {
 namespace {
 
 constexpr auto kMost = static_cast<std::size_t>(releases::kPersonRecordsMax);
-constexpr std::uint64_t kTurnsTogether = 16;  // persons whose words are drawn at once
+constexpr std::int64_t kTurnsTogether = 16;  // persons whose words are drawn at once
+constexpr std::size_t kWordsABlock = 8;      // of the stream's 64 bytes
 
 /// 0 .. bound - 1, each as likely as the others but for a part of 2^-64 times the bound.
 std::int64_t below(std::uint64_t word, std::int64_t bound) {
@@ -26,23 +27,33 @@ PersonDraw::PersonDraw(const Digest& key, std::int64_t records_max)
 }
 
 PersonRows::PersonRows(const PersonDraw& draw, const models::Records& block)
-    : draw_(draw), block_(block), words_(kTurnsTogether * draw.records_max()) {
+    : draw_(draw),
+      block_(block),
+      words_each_((draw.records_max() + kWordsABlock - 1) / kWordsABlock * kWordsABlock),
+      words_(static_cast<std::size_t>(kTurnsTogether) * words_each_) {
   UNDERTONE_CHECK(block.of_persons() && block.rows() >= 1);
 }
 
-void PersonRows::draw_words() {
-  std::array<unsigned char, crypto_stream_chacha20_NONCEBYTES> nonce{};
-  for (std::size_t i = 0; i < nonce.size(); ++i)
-    nonce[i] = static_cast<unsigned char>((turn_ / kTurnsTogether) >> (8U * i));
-  UNDERTONE_CHECK(crypto_stream_chacha20(reinterpret_cast<unsigned char*>(words_.data()),
-                                         words_.size() * sizeof(std::uint64_t), nonce.data(), draw_.key_.data()) == 0);
+std::span<const std::uint64_t> PersonRows::words_of(std::int64_t person) {
+  if (person < first_ || person >= first_ + count_) {
+    // Whoever follows the last one is likely to be followed by the next.
+    count_ = person == first_ + count_ ? kTurnsTogether : 1;
+    first_ = person;
+    const std::size_t count = static_cast<std::size_t>(count_) * words_each_;
+    const std::array<unsigned char, crypto_stream_chacha20_NONCEBYTES> nonce{};
+    std::fill_n(words_.begin(), count, 0);
+    auto* const bytes = reinterpret_cast<unsigned char*>(words_.data());
+    const std::uint64_t block = static_cast<std::uint64_t>(person) * (words_each_ / kWordsABlock);
+    UNDERTONE_CHECK(crypto_stream_chacha20_xor_ic(bytes, bytes, count * sizeof(std::uint64_t), nonce.data(), block,
+                                                  draw_.key_.data()) == 0);
+  }
+  return std::span(words_).subspan(static_cast<std::size_t>(person - first_) * words_each_, draw_.records_max());
 }
 
 std::size_t PersonRows::next(std::int64_t person, std::span<std::int64_t> rows) {
   const std::size_t most = draw_.records_max();
   UNDERTONE_CHECK(person >= 0 && person < block_.count() && rows.size() == most);
-  if (turn_ % kTurnsTogether == 0) draw_words();
-  const std::span<const std::uint64_t> words = std::span(words_).subspan(turn_++ % kTurnsTogether * most, most);
+  const std::span<const std::uint64_t> words = words_of(person);
   const std::int64_t first = block_.starts[static_cast<std::size_t>(person)];
   const std::int64_t held = block_.starts[static_cast<std::size_t>(person) + 1] - first;
   const auto signed_most = static_cast<std::int64_t>(most);

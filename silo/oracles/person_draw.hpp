@@ -10,10 +10,10 @@
 namespace undertone::silo {
 
 /// Which of a person's records a release looks at: all of them where there are few, else as many as may count, drawn
-/// without replacement. The draw is a function of a secret key of the release and of when a person's turn is in a pass,
-/// so that a round that is done again after a crash looks at the same ones. It needs no law of its own: given any
-/// draws, a person moves a sum as far as one record does. It is secret all the same, since an index tells how many
-/// records she has. Source: spec person-unit 2.3, 3.1.
+/// without replacement. The draw is a function of a secret key of the release and of the person's place, so that a
+/// round that is done again after a crash looks at the same ones, and whoever else is drawn changes nobody's records.
+/// It needs no law of its own: given any draws, a person moves a sum as far as one record does. It is secret all the
+/// same, since an index tells how many records she has. Source: spec person-unit 2.3, 3.1.
 class PersonDraw {
  public:
   /// @param key of the run, the block and the round, which only the silo can derive
@@ -28,8 +28,8 @@ class PersonDraw {
   std::size_t records_max_;
 };
 
-/// One pass over persons: which rows of each are looked at, in the order in which she is asked for. The words that
-/// decide are drawn for several persons at once.
+/// One pass over persons: which rows of each are looked at. The words that decide are her own, wherever she stands in
+/// the pass; they are made for several persons at once where those follow each other.
 class PersonRows {
  public:
   /// @param block of persons, with a row at least; both outlive the pass
@@ -41,11 +41,14 @@ class PersonRows {
   [[nodiscard]] std::size_t next(std::int64_t person, std::span<std::int64_t> rows);
 
  private:
-  void draw_words();
+  /// The words of a person, [records_max].
+  std::span<const std::uint64_t> words_of(std::int64_t person);
   const PersonDraw& draw_;
   const models::Records& block_;
-  std::uint64_t turn_ = 0;
-  std::vector<std::uint64_t> words_;  // [persons together, records_max], of the turns that are next
+  std::size_t words_each_;  // whole blocks of the stream, so that everybody's begin with one
+  std::int64_t first_ = 0;  // whose words are at hand, and of how many persons
+  std::int64_t count_ = 0;
+  std::vector<std::uint64_t> words_;  // [persons together, words_each]
 };
 
 }  // namespace undertone::silo

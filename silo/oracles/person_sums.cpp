@@ -226,8 +226,12 @@ class PersonSums final : public RecordSums {
       }
       constant += weight;
     }
-    // Of her who adds nothing: zeros would be added up in another way, which takes longer.
-    if (largest == 0.0) mean.setOnes();
+    // Of her who adds nothing, perhaps since her records cancel: zeros would be added up in another way, which takes
+    // longer.
+    if (largest == 0.0 || (constant == 0.0 && mean.isZero(0.0))) {
+      mean.setOnes();
+      largest = 0.0;
+    }
     means_.col(at).head(model_.features()) = mean;
     if (model_.intercept()) means_(model_.features(), at) = constant;
     return largest;

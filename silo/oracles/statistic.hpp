@@ -19,7 +19,7 @@ namespace undertone::silo {
 /// rounded to the nearest unit; what is not finite counts as the range's middle. The range's ends are whole units, so
 /// that replacing a record moves a coordinate by at most (high - low) / step, or 1 of an indicator, whatever the
 /// records hold, and each coordinate by itself: that is a fact about integers. Source: spec statistics 1.
-/// @param range of numbers, whose ends are multiples of the lattice's step; not looked at for indicators
+/// @param range of numbers, whose ends are multiples of the lattice's step
 /// @return [coordinates]
 [[nodiscard]] std::vector<std::int64_t> statistic_totals(const releases::StatisticMap& statistic,
                                                          const releases::RangeBound& range,
