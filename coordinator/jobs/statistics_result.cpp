@@ -86,9 +86,9 @@ Json noise_of_release(const planning::Release& release) {
     out = {{"law", "Gaussian"}, {"mu", std::sqrt(cost.gaussian.value_rounded_up())}};
   }
   if (const auto* map = std::get_if<releases::FeaturesMap>(&release.ask.map)) {
-    const statistics::PairwiseBound bound = statistics::pairwise_bound(map->features);
-    out["sensitivity_l1"] = bound.l1;
-    out["sensitivity_l2"] = bound.l2;
+    const releases::PairDistance apart = releases::pair_distance(*map, release.ask.records.persons);
+    out["sensitivity_l1"] = apart.l1;
+    out["sensitivity_l2"] = std::sqrt(apart.l2_squared);
   }
   out["stddev_of_total"] = mechanisms::noise_stddev_of_sum(release.mechanism, release.records_drawn);
   return out;
