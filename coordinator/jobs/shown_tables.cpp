@@ -83,8 +83,8 @@ void put_shown_tables(const algorithms::StatisticsSettings& settings, Json& stat
   const auto records = statistics[0]["records"].get<std::int64_t>();
   std::vector<RowTable> tables = tables_of(settings, statistics, records);
   if (share_axes(tables)) {
-    std::vector<statistics::Table> raw;
-    for (const RowTable& one : tables) raw.push_back(one.table);
+    std::vector<statistics::Table> raw(tables.size());
+    std::transform(tables.begin(), tables.end(), raw.begin(), [](const RowTable& one) { return one.table; });
     const Result<std::vector<statistics::Table>> agreed = statistics::consistent(std::move(raw), records);
     for (std::size_t i = 0; agreed && i < tables.size(); ++i) {
       tables[i].table.cells = (*agreed)[i].cells;

@@ -210,7 +210,7 @@ void LayeredModel::gradient_sum(const Eigen::Ref<const Eigen::VectorXd>& weights
 void LayeredModel::clipped_gradient_sum(const Eigen::Ref<const Eigen::VectorXd>& weights, const Records& records,
                                         std::span<const std::int64_t> drawn, double clip,
                                         Eigen::Ref<Eigen::VectorXd> sum) {
-  weighted_gradient_sum(weights, records, each_of(drawn), clip, std::move(sum));
+  weighted_gradient_sum(weights, records, each_of(drawn), clip, sum.head(sum.size()));
 }
 
 void LayeredModel::weighted_gradient_sum(const Eigen::Ref<const Eigen::VectorXd>& weights, const Records& records,
@@ -228,7 +228,7 @@ void LayeredModel::clipped_difference_sum(const Eigen::Ref<const Eigen::VectorXd
                                           const Eigen::Ref<const Eigen::VectorXd>& reference, const Records& records,
                                           std::span<const std::int64_t> drawn, double clip,
                                           Eigen::Ref<Eigen::VectorXd> sum) {
-  weighted_difference_sum(weights, reference, records, each_of(drawn), clip, std::move(sum));
+  weighted_difference_sum(weights, reference, records, each_of(drawn), clip, sum.head(sum.size()));
 }
 
 void LayeredModel::weighted_difference_sum(const Eigen::Ref<const Eigen::VectorXd>& weights,
