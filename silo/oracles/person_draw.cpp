@@ -29,21 +29,29 @@ PersonDraw::PersonDraw(const Digest& key, std::int64_t records_max)
 PersonRows::PersonRows(const PersonDraw& draw, const models::Records& block)
     : draw_(draw),
       block_(block),
-      words_each_((draw.records_max() + kWordsABlock - 1) / kWordsABlock * kWordsABlock),
+      words_each_(draw.records_max() < kWordsABlock
+                      ? draw.records_max()
+                      : (draw.records_max() + kWordsABlock - 1) / kWordsABlock * kWordsABlock),
       words_(static_cast<std::size_t>(kTurnsTogether) * words_each_) {
   UNDERTONE_CHECK(block.of_persons() && block.rows() >= 1);
 }
 
 std::span<const std::uint64_t> PersonRows::words_of(std::int64_t person) {
   if (person < first_ || person >= first_ + count_) {
-    // Whoever follows the last one is likely to be followed by the next.
-    count_ = person == first_ + count_ ? kTurnsTogether : 1;
-    first_ = person;
+    if (words_each_ < kWordsABlock) {
+      // Of few words those of all persons together are made, who begin with a block.
+      first_ = person - person % kTurnsTogether;
+      count_ = kTurnsTogether;
+    } else {
+      // Whoever follows the last one is likely to be followed by the next.
+      count_ = person == first_ + count_ ? kTurnsTogether : 1;
+      first_ = person;
+    }
     const std::size_t count = static_cast<std::size_t>(count_) * words_each_;
     const std::array<unsigned char, crypto_stream_chacha20_NONCEBYTES> nonce{};
     std::fill_n(words_.begin(), count, 0);
     auto* const bytes = reinterpret_cast<unsigned char*>(words_.data());
-    const std::uint64_t block = static_cast<std::uint64_t>(person) * (words_each_ / kWordsABlock);
+    const std::uint64_t block = static_cast<std::uint64_t>(first_) * words_each_ / kWordsABlock;
     UNDERTONE_CHECK(crypto_stream_chacha20_xor_ic(bytes, bytes, count * sizeof(std::uint64_t), nonce.data(), block,
                                                   draw_.key_.data()) == 0);
   }
