@@ -186,6 +186,8 @@ Result<ReadJob> read_job(const nlohmann::json& document, config::Problems& probl
                                       choice.model, schema, projection.has_value());
   if (const std::optional<std::string> other = other_target(cohort))
     context.refusal = fmt::format("theorems are of an epsilon and a delta above 0, and {}", *other);
+  else if (const std::optional<std::string> unreadable = unreadable_promises(cohort))
+    context.refusal = *unreadable;
   context.by_coordinate = !privacy.clip_norm && !moments;
   if (!bounded && !moments)
     context.refusal =

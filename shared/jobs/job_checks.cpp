@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <utility>
 
 namespace undertone::jobs {
 namespace {
@@ -16,6 +18,16 @@ std::optional<std::string> other_target(const std::vector<CohortMember>& cohort)
       return fmt::format("\"{}\" is promised {}", member.facts.silo.name(), releases::to_string(member.facts.target));
   }
   return std::nullopt;
+}
+
+std::optional<std::string> unreadable_promises(const std::vector<CohortMember>& cohort) {
+  if (std::optional<std::string> other = other_target(cohort))
+    return fmt::format("expected an epsilon and a delta above 0 of every silo, and {}", *other);
+  std::set<std::pair<double, double>> promises;
+  for (const CohortMember& member : cohort) promises.emplace(member.facts.epsilon().value(), member.facts.delta());
+  if (promises.size() <= theorems::kPromisesMax) return std::nullopt;
+  return fmt::format("expected at most {} different pairs of epsilon and delta in the cohort, got {}",
+                     theorems::kPromisesMax, promises.size());
 }
 
 void check_calibration(const NoiseChoice& choice, const algorithms::Method& method,

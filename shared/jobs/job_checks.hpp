@@ -17,6 +17,10 @@ namespace undertone::jobs {
 /// Of a cohort of whom not everybody is promised an epsilon and a delta: how one is promised something else.
 [[nodiscard]] std::optional<std::string> other_target(const std::vector<CohortMember>& cohort);
 
+/// This is why a job of a theorem or of moments cannot be read: not everybody is promised an epsilon and a delta, or
+/// more different promises are made than a thread may work out while others wait. @see theorems::kPromisesMax
+[[nodiscard]] std::optional<std::string> unreadable_promises(const std::vector<CohortMember>& cohort);
+
 /// Noise that somebody chose is Gaussian, and a theorem's is of an epsilon and a delta.
 void check_calibration(const NoiseChoice& choice, const algorithms::Method& method,
                        const std::vector<CohortMember>& cohort, config::Problems& problems);

@@ -12,7 +12,7 @@
 namespace undertone::jobs {
 namespace {
 
-/// A of the mean over silos in one of the rounds: at clip C its noise has the standard deviation 2 C / A a coordinate.
+/// This is A of the mean over silos in one round: at clip C its noise has the standard deviation 2 C / A a coordinate.
 /// @param releases of each record @param parts of a silo's records, of which a round reads one
 double signal_of(const std::vector<CohortMember>& cohort, double releases, double parts) {
   double weights = 0.0;
@@ -47,9 +47,13 @@ Result<MomentClip> clip_by_moments(const Moments& moments, const algorithms::Met
         fmt::format("expected a bound in its own norm: moments are of l2 norms, and {} bounds a record's "
                     "gradient in another",
                     method->name()));
-  if (const std::optional<std::string> other = other_target(cohort))
+  if (traits.local_steps > 0)
     return refuse(
-        fmt::format("expected clip_norm: moments are for silos with an epsilon and a delta above 0, and {}", *other));
+        fmt::format("expected clip_norm: a step of {} is a silo's own, and the clip is chosen for the mean over "
+                    "all silos",
+                    method->name()));
+  if (const std::optional<std::string> unreadable = unreadable_promises(cohort))
+    return refuse(fmt::format("the clip follows from the silos' promises: {}", *unreadable));
   const algorithms::Extent extent = method->extent();
   const bool one_pass = extent.entries > 1 && extent.entries == extent.rounds;
   if (extent.rounds == 0 || (extent.entries != 1 && !one_pass))

@@ -5,10 +5,12 @@
 #include <cmath>
 #include <cstdlib>
 #include <functional>
+#include <limits>
 
 #include "shared/algorithms/number.hpp"
 #include "shared/algorithms/proximal/proximal_sgd.hpp"
 #include "shared/algorithms/sgd/accelerated_sgd.hpp"
+#include "shared/releases/rounds_max.hpp"
 #include "shared/theorems/predicted_risk.hpp"
 
 namespace undertone::theorems {
@@ -16,14 +18,14 @@ namespace {
 
 using algorithms::number;
 
-/// What a round of K records a silo has at a clip: how far its mean is off at most, and how much it varies.
+/// This is a round's mean at a clip, over K records of each silo: how far it is off at most, and how much it varies.
 struct Oracle {
   double clip = 0.0;
   double bias = 0.0;
   double variance = 0.0;  // of the noise and of the draw of records
 };
 
-/// A number of rounds with the oracle that is best for it.
+/// This is a number of rounds with the oracle that is best for it.
 struct Rounds {
   std::uint64_t rounds = 1;
   double batch = 0.0;
@@ -42,7 +44,7 @@ Status check(const TheoremConditions& conditions) {
   return {};
 }
 
-/// phi^2 of records' draw and d sigma^2 of the noise, at a clip.
+/// The variance is r^2/(MK) of the draw of records and d sigma^2 of the noise.
 /// @param unit_noise per coordinate, at a clip of 1
 Oracle oracle_at(const TheoremConditions& conditions, double clip, double batch, double unit_noise) {
   const TheoremFacts& facts = conditions.facts();
@@ -50,40 +52,51 @@ Oracle oracle_at(const TheoremConditions& conditions, double clip, double batch,
   return {clip, bias_of_clip(*facts.moment, clip), drawn + conditions.dimension() * clip * clip * unit_noise};
 }
 
-/// Of so many rounds the clip with which the risk is least.
-/// @param risk_of of an oracle and the rounds
-Result<Rounds> with_best_clip(const TheoremConditions& conditions, std::uint64_t rounds,
-                              const std::function<double(const Oracle&, std::uint64_t)>& risk_of) {
+/// Returns the risk of an oracle that is asked for so many rounds.
+using RiskOf = std::function<double(const Oracle&, std::uint64_t)>;
+
+/// This finds the clip with which the risk of so many rounds is least.
+/// @param unit_noise of a round's mean, per coordinate, at a clip of 1
+Rounds with_best_clip(const TheoremConditions& conditions, std::uint64_t rounds, double unit_noise,
+                      const RiskOf& risk_of) {
   constexpr double kFarthest = 16.0;  // e-fold, from the moment's bound
   constexpr int kBits = 30;
   const double batch = std::floor(conditions.facts().records / number(rounds));
-  UNDERTONE_TRY(const double unit_noise, conditions.one_pass_noise_variance(batch));
   const auto clip_at = [&](double log_ratio) { return conditions.facts().moment->bound * std::exp(log_ratio); };
   const auto at = [&](double log_ratio) { return oracle_at(conditions, clip_at(log_ratio), batch, unit_noise); };
-  const double best =
-      boost::math::tools::brent_find_minima([&](double log_ratio) { return risk_of(at(log_ratio), rounds); },
-                                            -kFarthest, kFarthest, kBits)
-          .first;
+  const auto risk_at = [&](double log_ratio) {
+    const double risk = risk_of(at(log_ratio), rounds);
+    return std::isfinite(risk) ? risk : std::numeric_limits<double>::max();
+  };
+  std::uintmax_t steps = 200;
+  const double best = boost::math::tools::brent_find_minima(risk_at, -kFarthest, kFarthest, kBits, steps).first;
   const Oracle oracle = oracle_at(conditions, stated_clip(clip_at(best)), batch, unit_noise);
-  return Rounds{rounds, batch, oracle, risk_of(oracle, rounds)};
+  return {rounds, batch, oracle, risk_of(oracle, rounds)};
 }
 
-/// The rounds with the least risk, of all that there can be, a tenth apart.
-Result<Rounds> best_rounds(const TheoremConditions& conditions,
-                           const std::function<double(const Oracle&, std::uint64_t)>& risk_of) {
+/// This finds the rounds with the least risk. It looks at numbers of rounds that are a tenth apart, and takes a round's
+/// noise for inversely proportional to its records, which it is of the silo with the fewest: then no silo is looked at
+/// for every number. The noise of the rounds that are chosen is the exact one.
+Result<Rounds> best_rounds(const TheoremConditions& conditions, const RiskOf& risk_of) {
   constexpr double kApart = 1.1;
-  const double most = std::min(conditions.facts().records, 1e6);
-  UNDERTONE_TRY(Rounds best, with_best_clip(conditions, 1, risk_of));
-  double next = 2.0;
-  while (next <= most) {
-    UNDERTONE_TRY(const Rounds found, with_best_clip(conditions, static_cast<std::uint64_t>(next), risk_of));
-    if (found.risk < best.risk) best = found;
+  const double records = conditions.facts().records;
+  UNDERTONE_TRY(const double whole, conditions.one_pass_noise_variance(records));
+  std::uint64_t best = 1;
+  double least = std::numeric_limits<double>::infinity();
+  double next = 1.0;
+  while (next <= std::min(records, number(releases::kRoundsMax))) {
+    const auto rounds = static_cast<std::uint64_t>(next);
+    const double share = records / std::floor(records / next);
+    const double risk = with_best_clip(conditions, rounds, whole * share * share, risk_of).risk;
+    if (risk < least) best = rounds;
+    least = std::min(least, risk);
     next = std::max(next + 1.0, std::floor(next * kApart));
   }
-  return best;
+  UNDERTONE_TRY(const double exact, conditions.one_pass_noise_variance(std::floor(records / number(best))));
+  return with_best_clip(conditions, best, exact, risk_of);
 }
 
-/// The choice's numbers, with what they were chosen by.
+/// This writes down the choice's numbers, and by what they were chosen.
 void explain(const TheoremConditions& conditions, const Rounds& best, TheoremChoice& choice) {
   const MomentBound& moment = *conditions.facts().moment;
   choice.clip = best.oracle.clip;

@@ -8,6 +8,7 @@
 #include "shared/algorithms/number.hpp"
 #include "shared/algorithms/sgd/accelerated_sgd.hpp"
 #include "shared/algorithms/sgd/minibatch_sgd.hpp"
+#include "shared/base/remembered_searches.hpp"
 #include "shared/geometry/parameter.hpp"
 #include "shared/releases/rounds_max.hpp"
 #include "shared/theorems/predicted_risk.hpp"
@@ -211,7 +212,13 @@ Result<double> shift_of_each(double epsilon, double delta, double rounds) {
   UNDERTONE_CHECK(rounds >= 1.0);
   UNDERTONE_TRY(const releases::Epsilon typed_epsilon, releases::Epsilon::create(epsilon));
   UNDERTONE_TRY(const releases::Delta typed_delta, releases::Delta::create(delta));
-  return accounting::gaussian_shift_for(typed_epsilon, typed_delta).value() / std::sqrt(rounds);
+  // A cohort makes a few promises to many silos, and a theorem asks for each of them more than once.
+  using Promised = std::pair<double, double>;
+  thread_local RememberedSearches<Promised, double> known(kPromisesMax);
+  UNDERTONE_TRY(const double shift, known.find({epsilon, delta}, [&]() -> Result<double> {
+    return accounting::gaussian_shift_for(typed_epsilon, typed_delta).value();
+  }));
+  return shift / std::sqrt(rounds);
 }
 
 double log_at_least_one(double value) { return value > 1.0 ? std::max(1.0, std::log(value)) : 1.0; }

@@ -48,7 +48,8 @@ struct TheoremFacts {
   bool heterogeneity_assumed = false;  // nobody said it: 0 is a default
   double gradient_variance = 0.0;      // bound on phi^2, a record's gradient about its silo's mean: L^2 always serves
   std::uint64_t seed = 0;              // public, of the choice of an output
-  /// Of theorems that choose the clip: then `lipschitz` is 1, and what follows from it is for a clip of 1.
+  /// This is there for theorems that choose the clip. `lipschitz` is then 1, and what follows from it is for a clip
+  /// of 1.
   std::optional<MomentBound> moment = {};
 };
 
@@ -196,6 +197,10 @@ class TheoremConditions {
   algorithms::Problem problem_;
   PlannedNoise noise_;
 };
+
+/// A job of a theorem, or of moments, makes at most so many different promises: each takes half a millisecond of the
+/// thread that reads the job.
+inline constexpr std::size_t kPromisesMax = 64;
 
 /// The shift of one of R equal Gaussian releases of the same records that together are (epsilon, delta)-DP.
 [[nodiscard]] Result<double> shift_of_each(double epsilon, double delta, double rounds);

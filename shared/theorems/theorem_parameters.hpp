@@ -51,7 +51,7 @@ enum class TheoremName : std::uint8_t {
 /// Whether its L bounds every coordinate of a record's gradient where a job says so, rather than the gradient's norm.
 [[nodiscard]] bool bounds_coordinates(TheoremName name) noexcept;
 
-/// Whether it chooses the clip by a moment of the records' gradients, in place of a bound on each.
+/// Returns whether it chooses the clip by a moment of the records' gradients, in place of a bound on each.
 [[nodiscard]] bool takes_moments(TheoremName name) noexcept;
 
 /// Rounds, steps, batches, stages, periods and restarts by the formulas of federated-core 3, with its corrections of

@@ -89,16 +89,18 @@ std::string SmallFederation::job() const {
   const std::string by_hand =
       noise_multiplier > 0.0 ? fmt::format(R"(,"calibration":{{"by":"hand","noise_multiplier":{}}})", noise_multiplier)
                              : "";
+  const std::string bound = !moments.empty()         ? fmt::format(R"("moments":{})", moments)
+                            : coordinate_bound > 0.0 ? fmt::format(R"("coordinate_bound":{})", coordinate_bound)
+                                                     : fmt::format(R"("clip_norm":{})", clip_norm);
   return fmt::format(
       R"({{"format":"undertone.job/1","name":"{}","data":{{"label":{},"features":[{}]}},{}
 "model":{},"domain":{},"regulariser":{},
 "algorithm":{},
-"privacy":{{"mode":"{}","unit":"record","noise":"{}","{}":{}{}{}{}}},"cohort":[{}],
+"privacy":{{"mode":"{}","unit":"record","noise":"{}",{}{}{}{}}},"cohort":[{}],
 "participation":{{"quorum":{},"join_deadline_ms":{},"round_deadline_ms":{},"resend_ms":300}},
 {}{}{}"evaluation":{{"every":{}}},"wire":{{"points":"{}","replies":"i64","reply_step_log2":-40}}}})",
       name, label, columns, projection.empty() ? "" : fmt::format("\"projection\":{},", projection), trained, domain,
-      regulariser, asked, shuffle.empty() ? "isrl" : "shuffle", noise,
-      coordinate_bound > 0.0 ? "coordinate_bound" : "clip_norm", coordinate_bound > 0.0 ? coordinate_bound : clip_norm,
+      regulariser, asked, shuffle.empty() ? "isrl" : "shuffle", noise, bound,
       noise_law.empty() ? "" : fmt::format(R"(,"noise_law":"{}")", noise_law), by_hand,
       shuffle.empty() ? "" : fmt::format(",\"shuffle\":{}", shuffle), members, quorum, join_deadline_ms,
       round_deadline_ms, aggregation.empty() ? "" : fmt::format("\"aggregation\":{},", aggregation),
@@ -138,7 +140,9 @@ std::vector<std::pair<std::string, SmallFederation>> federations_of_every_algori
     double coordinate_bound = 0.0;
     int features = 4;
     std::string noise_law = {};
+    std::string moments = {};
   };
+  const std::string tails = R"({"order":4,"bound":0.5,"source":"a pilot"})";
   const std::vector<std::pair<std::string, Row>> rows = {
       {"noisy_minibatch_sgd",
        {R"({"kind":"noisy_minibatch_sgd","rounds":6,"step_size":0.5,"averaging":"uniform","draw_fraction":0.5})", ball,
@@ -319,6 +323,19 @@ std::vector<std::pair<std::string, SmallFederation>> federations_of_every_algori
       {"noisy_minibatch_sgd, moments",
        {R"({"kind":"noisy_minibatch_sgd","rounds":1,"step_size":1,"averaging":"last","draw_fraction":0.5})", whole,
         none, R"({"kind":"moments"})"}},
+      {"noisy_minibatch_sgd, clip by moments",
+       {R"({"kind":"noisy_minibatch_sgd","rounds":6,"step_size":0.5,"averaging":"last","draw_fraction":1})",
+        ball,
+        none,
+        {},
+        {},
+        0.0,
+        5,
+        0.0,
+        4,
+        {},
+        tails}},
+      {"heavy_tailed_convex", {R"({"theorem":"heavy_tailed_convex"})", ball, none, {}, {}, 0.0, 5, 0.0, 4, {}, tails}},
       {"accelerated_sgd, bins",
        {R"({"kind":"accelerated_sgd","reads":"one_pass","parts":"bins","proximity":0,"strong_convexity":0,
             "draw_fraction":1,"stages":[{"rounds":6,"upsilon":4}]})",
@@ -350,6 +367,7 @@ std::vector<std::pair<std::string, SmallFederation>> federations_of_every_algori
     federation.coordinate_bound = row.coordinate_bound;
     federation.features = row.features;
     federation.noise_law = row.noise_law;
+    federation.moments = row.moments;
     out.emplace_back(name, federation);
   }
   return out;

@@ -25,6 +25,7 @@ struct SmallFederation {
   double step_size = 0.5;
   double clip_norm = 1.0;
   double coordinate_bound = 0.0;  // in its place where it is positive
+  std::string moments = {};       // in its place where there are some: a job's "moments"
   double noise_multiplier = 0.0;  // chosen by hand where it is positive
   std::string noise_law;          // named where it is not empty
   std::string averaging = "uniform";
