@@ -109,10 +109,10 @@ Json parameters_of(const jobs::Job& job) {
           {"reasons", std::move(reasons)}};
 }
 
-/// What a job's bound on a moment buys, and what the same bound would buy if it were known of another order.
+/// This says what a job's bound on a moment buys, and what the same bound would buy if it were known of another order.
 /// @param noise_stddev per coordinate of a round's mean
 Json moments_of(const jobs::Job& job, double noise_stddev) {
-  if (!job.moments) return nullptr;
+  if (!job.moments || !(noise_stddev > 0.0)) return nullptr;
   const jobs::MomentClip& moments = *job.moments;
   const double dimension = static_cast<double>(job.model->dimension());
   const double signal = 2.0 * moments.clip / noise_stddev;
@@ -135,6 +135,7 @@ Json moments_of(const jobs::Job& job, double noise_stddev) {
 void print_moments(const jobs::Job& job, double noise_stddev) {
   const Json said = moments_of(job, noise_stddev);
   fmt::print("clip norm {}\n", jobs::described(*job.moments));
+  if (said.is_null()) return;
   fmt::print("    a round's mean is off by {:.4g} at most for being clipped, and by {:.4g} for the noise\n",
              said["bias"].get<double>(), said["noise"].get<double>());
   for (const Json& other : said["others"])

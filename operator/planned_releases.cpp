@@ -194,9 +194,18 @@ ReadSaid read_of(const planning::Release& release) {
   return {"all", ""};
 }
 
+/// This says in a few words what a person contributes, of a model or of a statistic.
+std::string counted_of(const releases::PersonContribution& person) {
+  using Form = releases::PersonContribution::Form;
+  const bool counts = person.form == Form::Any || person.form == Form::Total;
+  if (counts) return releases::counted_by(person);
+  return fmt::format("each by {} record{} at most", person.records_max, person.records_max == 1 ? "" : "s");
+}
+
 bool are_alike(const planning::Release& one, const planning::Release& other) {
   return one.ask.kind() == other.ask.kind() && one.ask.records.block == other.ask.records.block &&
          one.ask.dimension == other.ask.dimension && one.records_drawn == other.records_drawn &&
+         one.ask.records.persons == other.ask.records.persons &&
          std::string_view(read_of(one).json) == read_of(other).json &&
          one.noise_stddev_of_mean() == other.noise_stddev_of_mean();
 }
@@ -233,7 +242,8 @@ Json to_json(const PlannedRelease& planned) {
               {"reads", read_of(release).json}};
   if (release.reads_bins()) out["rows"] = release.rows;
   if (const std::optional<releases::PersonContribution>& persons = release.ask.records.persons)
-    out["person_records_max"] = persons->records_max;
+    out.update(
+        {{"person_contributes", releases::to_string(persons->form)}, {"person_records_max", persons->records_max}});
   out.update(said_of(release.ask.bound).json);
   out["public_records"] = release.is_public();
   if (release.ask.beside_public) out["beside_public_records"] = release.public_records;
@@ -249,7 +259,7 @@ std::string describe(const PlannedRelease& planned) {
       fmt::format("{} x {} of {} numbers over {} {} {}{}", planned.times, releases::to_string(release.ask.kind()),
                   release.ask.dimension, release.records_drawn, releases::block_name(release.ask.records.block),
                   persons ? "persons" : "records", read_of(release).line);
-  if (persons) out += fmt::format(", each by {} records at most", persons->records_max);
+  if (persons) out += fmt::format(", {}", counted_of(*persons));
   if (release.draws() > 1) out += fmt::format(" in each of {} steps", release.draws());
   out += said_of(planned).line;
   if (release.ask.beside_public) out += fmt::format("; beside it {} public records, exactly", release.public_records);
