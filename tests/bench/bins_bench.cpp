@@ -3,7 +3,6 @@
 #include <memory>
 #include <vector>
 
-#include "shared/base/large_memory.hpp"
 #include "shared/planning/secret_parts.hpp"
 #include "silo/oracles/record_places.hpp"
 #include "silo/oracles/record_sums.hpp"
@@ -113,11 +112,3 @@ BENCHMARK(BM_FullPartAgainstEmpty)->Apply(passes);
 
 }  // namespace
 }  // namespace undertone::silo
-
-int main(int argc, char** argv) {
-  undertone::keep_large_blocks();  // as the programs do
-  benchmark::Initialize(&argc, argv);
-  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
-  benchmark::RunSpecifiedBenchmarks();
-  return 0;
-}

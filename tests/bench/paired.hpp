@@ -5,10 +5,10 @@
 #include <ctime>
 #include <vector>
 
-/// Two ways to do one thing, timed in turns, so that what else the machine does falls on both.
+/// This times two ways to do one thing in turns, so that what else the machine does falls on both.
 namespace undertone::bench {
 
-/// Of this thread alone: other work on the machine does not count.
+/// Counts this thread's time alone, and no other work on the machine.
 inline double thread_seconds() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);

@@ -3,17 +3,16 @@
 #include <numeric>
 #include <vector>
 
-#include "shared/base/large_memory.hpp"
 #include "silo/oracles/person_sums.hpp"
 #include "tests/bench/paired.hpp"
 
-/// A pass over persons against one over as many single records. At most 1.3 was asked for.
+/// This times a pass over persons against one over as many single records. At most 1.3 was asked for.
 namespace undertone::silo {
 namespace {
 
 constexpr std::int64_t kRecords = 20'000;
 
-/// A logistic regression's records, which are also those of persons with `each` of them.
+/// Holds a model's records, which are also those of persons with `each` of them.
 struct Passes {
   Passes(Eigen::Index features, std::int64_t each, const models::Model& model)
       : draw(sha256("key"), std::min(each, releases::kPersonRecordsMax)),
@@ -67,8 +66,8 @@ void BM_NetworkPass(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations() * kRecords);
 }
 
-/// A person of a hundred records against one of one record, beside 200 others of whom 16 may count each: what the time
-/// tells of her.
+/// This times a pass with a person of a hundred records against one with a person of one record, beside 200 others. Of
+/// each 16 records may count. The ratio is what the time tells of her.
 void BM_ManyRecordsAgainstOne(benchmark::State& state) {
   const auto features = static_cast<Eigen::Index>(state.range(0));
   constexpr std::int64_t kOthers = 200;
@@ -106,11 +105,3 @@ BENCHMARK(BM_ManyRecordsAgainstOne)
 
 }  // namespace
 }  // namespace undertone::silo
-
-int main(int argc, char** argv) {
-  undertone::keep_large_blocks();  // as the programs do
-  benchmark::Initialize(&argc, argv);
-  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
-  benchmark::RunSpecifiedBenchmarks();
-  return 0;
-}

@@ -2,7 +2,6 @@
 #include <chrono>
 #include <sodium.h>
 
-#include "shared/base/large_memory.hpp"
 #include "shared/sealed/sealed_reply.hpp"
 
 namespace undertone::sealed {
@@ -114,11 +113,3 @@ BENCHMARK(BM_OpenReply)->Apply(sizes);
 
 }  // namespace
 }  // namespace undertone::sealed
-
-int main(int argc, char** argv) {
-  undertone::keep_large_blocks();  // as the programs do
-  benchmark::Initialize(&argc, argv);
-  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
-  benchmark::RunSpecifiedBenchmarks();
-  return 0;
-}

@@ -5,7 +5,6 @@
 #include <sodium.h>
 #include <vector>
 
-#include "shared/base/large_memory.hpp"
 #include "shared/base/random_source.hpp"
 #include "shared/crypto/secure_bits.hpp"
 #include "shared/planning/plan.hpp"
@@ -189,11 +188,3 @@ BENCHMARK(BM_SplitAndSealShares)->Apply(plans);
 
 }  // namespace
 }  // namespace undertone
-
-int main(int argc, char** argv) {
-  undertone::keep_large_blocks();  // as the programs do
-  benchmark::Initialize(&argc, argv);
-  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
-  benchmark::RunSpecifiedBenchmarks();
-  return 0;
-}

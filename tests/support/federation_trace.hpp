@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <vector>
 
+#include "simulation/direct_cohort.hpp"
 #include "tests/support/small_federation.hpp"
 
 namespace undertone::tests {
@@ -34,6 +35,16 @@ struct Trace {
 [[nodiscard]] inline Trace trace_of(const SmallFederation& federation, simulation::SimulatedNoise noise,
                                     std::uint64_t seed = 1) {
   return trace_of({.jobs = {{federation.job(), "small"}}, .silos = federation.cohort(), .seed = seed, .noise = noise});
+}
+
+/// The same run without messages and ledgers. @param answering silos of each round, 0: all
+[[nodiscard]] inline Result<simulation::DirectCohort> direct(const jobs::Job& job,
+                                                             const std::vector<simulation::SimulatedSilo>& silos,
+                                                             const RunId& run, std::uint64_t seed,
+                                                             std::size_t answering, std::size_t threads) {
+  return simulation::DirectCohort::create({*job.model, job.reply_lattice, run, seed, simulation::SimulatedNoise::Seeded,
+                                           answering, threads, job.aggregation},
+                                          simulation::plan_cohort(job, silos).value().members);
 }
 
 }  // namespace undertone::tests
