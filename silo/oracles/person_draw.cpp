@@ -39,7 +39,7 @@ PersonRows::PersonRows(const PersonDraw& draw, const models::Records& block)
 std::span<const std::uint64_t> PersonRows::words_of(std::int64_t person) {
   if (person < first_ || person >= first_ + count_) {
     if (words_each_ < kWordsABlock) {
-      // Of few words those of all persons together are made, who begin with a block.
+      // Where each has few words, those of sixteen persons are made at once, and the first of them begin a block.
       first_ = person - person % kTurnsTogether;
       count_ = kTurnsTogether;
     } else {

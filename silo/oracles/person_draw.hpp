@@ -28,8 +28,8 @@ class PersonDraw {
   std::size_t records_max_;
 };
 
-/// One pass over persons: which rows of each are looked at. The words that decide are her own, wherever she stands in
-/// the pass; they are made for several persons at once where those follow each other.
+/// This is one pass over persons. It says which rows of each are looked at. The words that decide are her own, wherever
+/// she stands in the pass; they are made for several persons at once where those follow each other.
 class PersonRows {
  public:
   /// @param block of persons, with a row at least; both outlive the pass
@@ -41,7 +41,7 @@ class PersonRows {
   [[nodiscard]] std::size_t next(std::int64_t person, std::span<std::int64_t> rows);
 
  private:
-  /// The words of a person, [records_max].
+  /// Returns the words of a person, [records_max].
   std::span<const std::uint64_t> words_of(std::int64_t person);
   const PersonDraw& draw_;
   const models::Records& block_;

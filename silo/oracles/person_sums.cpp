@@ -19,16 +19,17 @@ namespace {
 constexpr std::size_t kPersonsTogether = 16;  // persons: as many as a clipped sum takes at once
 constexpr auto kRecordsMost = static_cast<std::size_t>(releases::kPersonRecordsMax);
 
-/// Of centred metrics: each person the mean over her records, clipped once.
-template <class AnyModel>
-void add_person_metrics(AnyModel& model, const Eigen::VectorXd& point, const mechanisms::Lattice& lattice,
-                        const RecordSums::Drawn& drawn, std::span<std::int64_t> sum) {
+/// Hands on the mean over each drawn person's records of a vector that each record has: zero of somebody without one.
+/// What is not hers is worked on like hers, and then dropped.
+/// @param numbers of a record's vector @param put takes a row of the block and puts its vector
+/// @param use takes the mean, [numbers]
+template <class Put, class Use>
+void for_means_of_vectors(const RecordSums::Drawn& drawn, Eigen::Index numbers, const Put& put, const Use& use) {
   UNDERTONE_CHECK(drawn.persons != nullptr && !drawn.counted);
-  std::fill(sum.begin(), sum.end(), 0);
-  if (drawn.block.rows() == 0) return;
-  Eigen::VectorXd own(static_cast<Eigen::Index>(sum.size()));
-  Eigen::VectorXd mean(own.size());
-  Eigen::VectorXd dropped = Eigen::VectorXd::Zero(own.size());
+  if (drawn.block.rows() == 0) return;  // nobody has a record
+  Eigen::VectorXd own(numbers);
+  Eigen::VectorXd mean(numbers);
+  Eigen::VectorXd dropped = Eigen::VectorXd::Zero(numbers);
   std::array<std::int64_t, kRecordsMost> rows{};
   const std::span<std::int64_t> looked(rows.data(), drawn.persons->records_max());
   PersonRows pass(*drawn.persons, drawn.block);
@@ -36,12 +37,25 @@ void add_person_metrics(AnyModel& model, const Eigen::VectorXd& point, const mec
     const std::size_t counted = pass.next(person, looked);
     mean.setZero();
     for (std::size_t i = 0; i < looked.size(); ++i) {
-      model.centred_metrics(point, drawn.block, looked[i], own);
+      put(looked[i], own);
+      // What is not finite adds zero, and still is one of hers.
+      if (!own.allFinite()) own.setZero();
       (i < counted ? mean : dropped) += own;
     }
     mean /= static_cast<double>(std::max<std::size_t>(counted, 1));
-    mechanisms::add_clipped(mean, lattice, sum);  // of a person without a record zero, the centre
+    use(mean);
   }
+}
+
+/// Adds up centred metrics: each person adds the mean over her records, clipped once.
+template <class AnyModel>
+void add_person_metrics(AnyModel& model, const Eigen::VectorXd& point, const mechanisms::Lattice& lattice,
+                        const RecordSums::Drawn& drawn, std::span<std::int64_t> sum) {
+  std::fill(sum.begin(), sum.end(), 0);
+  for_means_of_vectors(
+      drawn, static_cast<Eigen::Index>(sum.size()),
+      [&](std::int64_t row, Eigen::VectorXd& own) { model.centred_metrics(point, drawn.block, row, own); },
+      [&](Eigen::VectorXd& mean) { mechanisms::add_clipped(mean, lattice, sum); });
 }
 
 /// Sums over persons, for linear models. A person's gradient is the mean of those of her rows, a (x, 1) each. It is
@@ -125,7 +139,7 @@ class PersonSums final : public RecordSums {
   static constexpr std::size_t kRowsTogether = kPersonsTogether * kRecordsMost;
   using Numbers = std::array<double, kRowsTogether>;
 
-  /// The factors of so many rows' terms, those of `rows_`.
+  /// Finds the factors of the first so many rows' terms of `rows_`.
   void find_factors(const PathTerm& term, const models::Records& block, std::size_t count) {
     const std::span<const std::int64_t> rows = std::span(rows_).first(count);
     const auto first = [count](Numbers& numbers) { return std::span(numbers).first(count); };
@@ -192,7 +206,7 @@ class PersonSums final : public RecordSums {
     sum_->take(sum);
   }
 
-  /// What is looked at of a person, and how much of it is hers and counts.
+  /// These rows are looked at for one person, and the first ones of them are hers and count.
   struct HerRows {
     std::span<const std::int64_t> rows;
     std::span<double> factors;  // of their terms
@@ -226,8 +240,7 @@ class PersonSums final : public RecordSums {
       }
       constant += weight;
     }
-    // Of her who adds nothing, perhaps since her records cancel: zeros would be added up in another way, which takes
-    // longer.
+    // She adds nothing, perhaps since her records cancel. Zeros would be added up in another way, which takes longer.
     if (largest == 0.0 || (constant == 0.0 && mean.isZero(0.0))) {
       mean.setOnes();
       largest = 0.0;
@@ -243,7 +256,7 @@ class PersonSums final : public RecordSums {
   Eigen::MatrixXd
       features_;  // [features, persons]: the same without the constant, whose norms are found as records' are
   Eigen::VectorXd zeros_;
-  // Of the rows of some persons, one person's after the other's.
+  // These are of the rows of some persons, one person's after the other's.
   std::array<std::int64_t, kRowsTogether> rows_{};
   Numbers factors_{};
   Numbers there_{};
@@ -322,11 +335,10 @@ class CappedPersonSums final : public RecordSums {
   std::optional<mechanisms::ClippedSum> sum_;
 };
 
-/// Sums over persons of the mean over her records' embeddings, for moments: clipped once, in integers.
+/// Adds up persons' moments: of each the mean over her records' embeddings, clipped once, in integers.
 class MomentPersonSums final : public RecordSums {
  public:
-  explicit MomentPersonSums(const models::MomentsModel& model)
-      : model_(model), own_(model.dimension()), mean_(model.dimension()) {}
+  explicit MomentPersonSums(const models::MomentsModel& model) : model_(model) {}
 
   [[nodiscard]] bool adds_integers() const noexcept override { return true; }
   [[nodiscard]] bool takes_persons() const noexcept override { return true; }
@@ -334,19 +346,20 @@ class MomentPersonSums final : public RecordSums {
   void gradients(const Eigen::VectorXd& point, const mechanisms::Lattice& lattice, const Drawn& drawn,
                  std::span<std::int64_t> sum) override {
     std::fill(sum.begin(), sum.end(), 0);
-    for_means(point, drawn, [&] { mechanisms::add_clipped(mean_, lattice, sum); });
+    for_means_of_vectors(
+        drawn, model_.dimension(),
+        [&](std::int64_t row, Eigen::VectorXd& own) { model_.gradient(point, drawn.block, row, own); },
+        [&](Eigen::VectorXd& mean) { mechanisms::add_clipped(mean, lattice, sum); });
   }
 
-  void clamped_gradients(const Eigen::VectorXd& point, const mechanisms::ClampLattice& lattice, const Drawn& drawn,
-                         std::span<std::int64_t> sum) override {
-    mechanisms::ClampedSum clamped(lattice, model_.dimension());
-    for_means(point, drawn, [&] { clamped.add(mean_); });
-    clamped.take(sum);
+  // A job of moments has one round, of gradients that are clipped in l2.
+  void clamped_gradients(const Eigen::VectorXd& /*point*/, const mechanisms::ClampLattice& /*lattice*/,
+                         const Drawn& /*drawn*/, std::span<std::int64_t> /*sum*/) override {
+    UNDERTONE_CHECK(false);
   }
-
   void differences(const PointPair& /*points*/, const mechanisms::Lattice& /*lattice*/, const Drawn& /*drawn*/,
                    std::span<std::int64_t> /*sum*/) override {
-    UNDERTONE_CHECK(false);  // a job of moments has one round, of gradients
+    UNDERTONE_CHECK(false);
   }
 
   void metrics(const Eigen::VectorXd& point, const mechanisms::Lattice& lattice, const Drawn& drawn,
@@ -355,34 +368,11 @@ class MomentPersonSums final : public RecordSums {
   }
 
  private:
-  /// Puts each drawn person's mean into `mean_`, zero where she has no record.
-  template <class Use>
-  void for_means(const Eigen::VectorXd& point, const Drawn& drawn, const Use& use) {
-    UNDERTONE_CHECK(drawn.persons != nullptr && !drawn.counted);
-    if (drawn.block.rows() == 0) return;  // nobody has a record
-    std::array<std::int64_t, kRecordsMost> rows{};
-    const std::span<std::int64_t> looked(rows.data(), drawn.persons->records_max());
-    PersonRows pass(*drawn.persons, drawn.block);
-    for (const std::int64_t person : drawn.positions) {
-      const std::size_t counted = pass.next(person, looked);
-      mean_.setZero();
-      for (std::size_t i = 0; i < looked.size(); ++i) {
-        model_.gradient(point, drawn.block, looked[i], own_);
-        // What is not finite adds zero, and still is one of hers; what is not hers is added like it, times 0.
-        if (!own_.allFinite()) own_.setZero();
-        mean_ += (i < counted ? 1.0 : 0.0) * own_;
-      }
-      mean_ /= static_cast<double>(std::max<std::size_t>(counted, 1));
-      use();
-    }
-  }
-
   models::MomentsModel model_;
-  Eigen::VectorXd own_;   // [dimension]
-  Eigen::VectorXd mean_;  // [dimension]
 };
 
-/// Persons' records one after the other, each with its part of what she contributes: always as many a person.
+/// Hands out persons' records one after the other, each with its part of what she contributes, and always as many for a
+/// person.
 class PersonRecords {
  public:
   /// @param capped whether each counts as much as one of as many as may count, else as one of hers

@@ -9,7 +9,7 @@
 namespace undertone::silo {
 namespace {
 
-/// The vector in a ball of each drawn record or person, randomised by itself, in its slot.
+/// Randomises the vector in a ball of each drawn record or person by itself, and puts it into its slot.
 queries::Reports vector_reports(const planning::Release& release, const mechanisms::LocalReports& reports,
                                 const RecordSums::Drawn& drawn, const std::vector<std::int64_t>& slots,
                                 ReleaseStream& stream) {

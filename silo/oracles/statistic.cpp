@@ -24,7 +24,7 @@ struct Units {
   std::int64_t high = 0;
   double step = 0.0;
 
-  /// The number within the range, or its middle where it is none.
+  /// Returns the number cut to the range, or the range's middle where it is not finite.
   [[nodiscard]] double held(double number) const {
     const double least = static_cast<double>(low) * step;
     const double most = static_cast<double>(high) * step;
@@ -45,7 +45,7 @@ Units units_of(const releases::RangeBound& range, double step) {
   return {static_cast<std::int64_t>(low), static_cast<std::int64_t>(high), step};
 }
 
-/// The drawn units one by one: a record's number is its own, a person's is the mean over her records' numbers. All
+/// Reads the drawn units one by one. A record's number is its own, and a person's is the mean over her records'. All
 /// slots of a person are worked on and each is multiplied by 1 or 0, so that the time does not tell how many count.
 class UnitMeans {
  public:
@@ -71,7 +71,7 @@ class UnitMeans {
   std::optional<PersonRows> pass_;
 };
 
-/// A statistic's numbers of drawn units, in units of a lattice.
+/// Reads a statistic's numbers of drawn units, in units of a lattice.
 class NumberUnits {
  public:
   NumberUnits(const releases::StatisticMap& statistic, const releases::RangeBound& range,
@@ -171,7 +171,7 @@ std::vector<std::int64_t> feature_totals(const statistics::FeatureMap& features,
     for_contributions(features, form, drawn, size, [&](const Eigen::VectorXd& hers) {
       for (std::size_t j = 0; j < totals.size(); ++j) {
         const double number = hers[static_cast<Eigen::Index>(j)];
-        // Of all her records whole numbers, at most as many as may count, for which no room is needed but the plan's.
+        // All of her records are counted in whole numbers, as many as may count at most, which the plan has room for.
         totals[j] +=
             form == PersonForm::Total ? std::llrint(number) * lattice.clip : statistics::rounded_units(number, scale);
       }
