@@ -38,7 +38,7 @@ std::vector<RowTable> tables_of(const algorithms::StatisticsSettings& settings, 
   std::map<std::string, std::size_t> places;  // of axes
   std::vector<RowTable> out;
   for (std::size_t row = 0; row < std::min(statistics.size(), settings.questions.size()); ++row) {
-    // Of what adds up to the units alone, and of one way to count them.
+    // Only such a table adds up to the number of units, and tables that are made to agree are counted in one way.
     const algorithms::StatisticAsked& asked = settings.questions[row];
     if (asked.persons != releases::PersonContribution::Form::Mean || asked.one_record) continue;
     const auto axes = axes_of(asked, row);

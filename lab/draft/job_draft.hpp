@@ -25,7 +25,8 @@ struct DraftFacts {
   nlohmann::ordered_json data;  // as a job has it
   data::Schema schema;          // the same
   std::vector<Member> cohort;   // at least one
-  /// Where the silos' units are persons, whom the cohort then counts: so many of one's records may count.
+  /// This is set where the silos' units are persons. The cohort then counts persons, and so many records of each may
+  /// count.
   std::optional<std::int64_t> person_records_max = {};
 };
 

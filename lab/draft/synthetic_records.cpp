@@ -20,7 +20,8 @@ class NormalDraws {
     if (place_ == own_.size()) own_.push_back(fresh_normal());
     return std::numbers::sqrt2 / 2.0 * (own_[place_++] + fresh_normal());
   }
-  /// From here on the i-th normal deviate of each record shares half of its variance with those of the person's others.
+  /// From here on the i-th normal deviate of each record shares half of its variance with that of the person's other
+  /// records.
   void begin_person() {
     of_person_ = true;
     own_.clear();

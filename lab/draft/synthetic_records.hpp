@@ -35,7 +35,7 @@ class SyntheticWorld {
   SyntheticWorld(const data::Schema& schema, const SyntheticFamily& family, std::uint64_t seed);
   /// Encoded as a silo's file would be. @param stream tells draws of one world apart
   [[nodiscard]] models::Records draw(Eigen::Index count, std::uint64_t stream) const;
-  /// The same of persons with several records each: three is the median, and one in a hundred has 20 or more. Half of
+  /// This draws persons with several records each: three is the median, and one in a hundred has 20 or more. Half of
   /// the variance of what a record is made of is the person's own, and the label's chance is each record's.
   [[nodiscard]] models::Records draw_persons(Eigen::Index persons, std::uint64_t stream) const;
 
@@ -64,7 +64,7 @@ class SyntheticWorld {
   [[nodiscard]] double score_of(const Score& score) const;
   /// The features of the next record, and what its true score is made of.
   Score draw_features(Eigen::Ref<Eigen::VectorXd> out, class NormalDraws& draws) const;
-  /// The label of a record with such a score.
+  /// This draws the label of a record with such a score.
   double draw_label(const Score& parts, class NormalDraws& draws) const;
 
   SyntheticFamily family_;

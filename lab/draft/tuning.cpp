@@ -213,10 +213,10 @@ class Tuner {
                                (several == nullptr ? 1 : several->classes.size()));
   }
 
-  /// Rows that are worked on for each unit: of a person every slot.
+  /// So many rows are worked on for each unit: one for a record, and every slot for a person.
   double slots() const { return static_cast<double>(facts_.person_records_max.value_or(1)); }
 
-  /// The rows of a record or of a person, as far as they may count: from, and before which.
+  /// These are the rows of a unit that may count: the first one, and the one behind the last.
   std::pair<Eigen::Index, Eigen::Index> rows_of(const models::Records& records, Eigen::Index unit) const {
     if (!facts_.person_records_max) return {unit, unit + 1};
     const std::int64_t from = records.starts[static_cast<std::size_t>(unit)];

@@ -10,7 +10,7 @@
 
 namespace undertone::lab {
 
-/// What is written of a figure once all of its points are known.
+/// These files are written once all points of a figure are known.
 struct FigureFiles {
   std::string table;  // CSV
   std::string text;   // Markdown

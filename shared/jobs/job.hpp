@@ -50,7 +50,7 @@ struct MomentClip {
   double clip = 0.0;
   double bias = 0.0;  // a round's mean is off by so much at most for being clipped, if the bound is true
 };
-/// A sentence for people, which says that no promise rests on the bound.
+/// This is a sentence for people, and it says that no promise rests on the bound.
 [[nodiscard]] std::string described(const MomentClip& moments);
 
 /// What the operator asks for, but for what follows from it. Public as a whole, and the same bytes for everybody: their

@@ -7,9 +7,9 @@
 
 namespace undertone::jobs {
 
-/// The clip norm of a job that says a moment of records' gradients in place of one: the theorem's where one chose it,
-/// else that with which a round's mean is off least, by its bias and the noise that the promises leave. It is a
-/// function of public numbers alone.
+/// This finds the clip norm of a job that gives a moment of records' gradients instead. A theorem may have chosen it;
+/// otherwise it is the clip with which a round's mean has the least error, by its bias and by the noise that the
+/// promises leave. It is a function of public numbers alone.
 /// @param method whose rounds all read the same records, or each a part of its own
 /// @return an error that names what has no such clip
 [[nodiscard]] Result<MomentClip> clip_by_moments(const Moments& moments, const algorithms::Method& method,

@@ -15,7 +15,7 @@ namespace undertone::jobs {
 inline constexpr double kBoundMin = 1e-9;  // of a record's gradient
 inline constexpr double kBoundMax = 1e9;
 
-/// What is known of records' gradients in place of a bound on each.
+/// This is what a job knows of records' gradients where it gives no clip norm.
 struct Moments {
   theorems::MomentBound bound;
   std::string source;  // where it comes from, for people

@@ -124,8 +124,8 @@ Result<Stated> mean_at(const Asking& asking, const MomentPlaces& at, double low,
   return statistics::in_units(std::move(stated), centre_of(low, high), half_of(low, high));
 }
 
-/// Totals of persons' shares, each in [0, 1], or of up to `of_each` records of each, as one release of every silo has
-/// several. What a person adds is not 0 or 1, so no exact interval of counts holds: they are stated as means.
+/// This states totals of what persons add: of each a share in [0, 1], or up to `of_each` records. What a person adds is
+/// not 0 or 1, so no exact interval of counts holds, and the totals are stated as means.
 /// Source: spec person-unit 6.2.
 Result<std::vector<Stated>> state_shares(const Asking& asking, bool complement) {
   const auto all = static_cast<double>(asking.records());
@@ -342,7 +342,7 @@ std::vector<std::string> cell_names(const StatisticAsked& asked) {
 
 namespace {
 
-/// Whether what a unit adds to a count is something else than 0 or 1.
+/// Returns whether a unit may add something else than 0 or 1 to a count.
 bool adds_shares(const releases::Ask& ask) {
   using Form = releases::PersonContribution::Form;
   const std::optional<releases::PersonContribution>& persons = ask.records.persons;

@@ -47,7 +47,7 @@ constexpr std::size_t kSelectedMax = 8;  // each a release, or two
 constexpr double kWeightMax = 1e6;
 constexpr double kHalfWidthMax = 1e18;
 
-/// What of a person's records is asked for.
+/// A question asks for one of these things of a person's records.
 enum class PersonsAsked : std::uint8_t { Mean, OneRecord, Any, Total };
 
 /// What a question's section says, taken whole before any of it is looked at.
@@ -520,7 +520,7 @@ std::vector<StatisticAsked> selections(const StatisticAsked& asked, const Writte
 
 namespace {
 
-/// But for what of a person's records is asked.
+/// This reads everything but how persons contribute.
 std::vector<StatisticAsked> parse_written(config::Section& section, const Written& written, const ColumnIndex& known) {
   if (section.recording() || !written.complete) return {};
   if (written.kind == KindAsked::Loss && written.function.degree > statistics::kPolynomialDegreeMax) {

@@ -112,7 +112,7 @@ std::optional<theorems::TheoremChoice> parse_theorem(config::Section& section, c
     facts.gap = section.number("gap", kConstantMin, kConstantMax, about_gap);
     facts.diameter = 1.0;  // of no meaning: a theorem that uses it refuses a domain without one
   }
-  // What is not said of a record's gradient is its bound, or the moment's.
+  // Where the job does not say how long a record's gradient is, its clip norm or the moment's bound stands for it.
   const double length = facts.moment ? facts.moment->bound : facts.lipschitz;
   facts.gradient_variance =
       optional("gradient_variance", length * length,

@@ -110,7 +110,7 @@ PairDistance pair_distance(const FeaturesMap& map, const std::optional<PersonCon
   UNDERTONE_CHECK(is_of_cells(map) && whole && (persons->form == Shape::Any || persons->form == Shape::Total));
   const auto most = static_cast<double>(persons->records_max);
   if (persons->form == Shape::Total) return {most * bound.l1, most * most * squared, true};
-  // Two vectors of 0 and 1, each with so many ones at most.
+  // The two are vectors of 0 and 1, each with so many ones at most.
   const double ones = std::min(2.0 * most, static_cast<double>(statistics::dimension(map.features)));
   return {ones, ones, true};
 }

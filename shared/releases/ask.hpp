@@ -154,14 +154,14 @@ struct PairDistance {
   bool counts = false;  // contributions are whole numbers of records: the distances are exact on any lattice
 };
 /// Of persons the same numbers bound the means over their records, as a hull is no wider than what it is of, but shares
-/// of records are not whole; of one record of each they are. Where a person counts once in every cell that she is in, s
-/// records reach s cells at most, and so do another's. Where all of her records count, s of them move totals s times as
-/// far as one: whoever has fewer adds nothing for the others, and no vector of a cell is longer than two are apart.
-/// Source: spec person-unit 6.1, 6.2. @see statistics::pairwise_bound
+/// of records are not whole. With one record of each person they are whole. Where a person counts once in every cell
+/// that she is in, her s records reach s cells at most, and so do another person's. Where all of her records count, s
+/// of them move totals s times as far as one does. A missing record adds zero, and a record's vector is no longer than
+/// two such vectors can be apart. Source: spec person-unit 6.1, 6.2. @see statistics::pairwise_bound
 /// @param persons nothing: the units are records @pre of `Any` and `Total`: the map is of cells
 [[nodiscard]] PairDistance pair_distance(const FeaturesMap& map, const std::optional<PersonContribution>& persons);
 
-/// Whether a map's contributions are 0 or 1 in each cell, as `Any` and `Total` of persons need.
+/// Returns whether a map's contributions are 0 or 1 in each cell, as `Any` and `Total` of persons need.
 [[nodiscard]] bool is_of_cells(const FeaturesMap& map) noexcept;
 
 /// The l2 norm that a contribution is within; null where the bound says none.
@@ -292,7 +292,7 @@ struct Ask {
 /// sum as many as may count.
 [[nodiscard]] std::int64_t parts_of_unit(const Ask& ask);
 
-/// How many units of 1 a person's contribution can be in one number: 1, but where all of her records count as many.
+/// Returns how much one unit can add to a number of cells: 1, or `records_max` where all of a person's records count.
 [[nodiscard]] std::int64_t units_of_one(const Ask& ask) noexcept;
 
 /// Whether a person can contribute to such a release once, however many records she has: to whatever is made of

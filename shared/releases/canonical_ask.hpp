@@ -15,7 +15,7 @@ namespace undertone::releases {
 [[nodiscard]] std::string canonical_text(const RecordMap& map);
 /// Empty of a sum that names no norm of its noise.
 [[nodiscard]] std::string canonical_text(const Form& form);
-/// Empty where the units are records.
+/// The text is empty where the units are records.
 [[nodiscard]] std::string canonical_text(const std::optional<PersonContribution>& persons);
 /// But for what was chosen of its noise and its share of a promise, which the mechanism says.
 [[nodiscard]] std::string canonical_text(const Ask& ask);

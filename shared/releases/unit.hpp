@@ -12,8 +12,8 @@ namespace undertone::releases {
 /// the data set, however many there are. Source: spec person-unit 1.
 enum class Unit : std::uint8_t { Record = 1, Person = 2 };
 
-/// What a person contributes to a release: a mean, a sum or the largest, over as many of her records as may count,
-/// which are drawn afresh for each release and in secret where she has more. But for `Any` and `Total`, of which
+/// A person contributes a mean, a sum or the largest number, over as many of her records as may count. Where she has
+/// more, these are drawn afresh for each release and in secret. But for `Any` and `Total`, of which
 /// `pair_distance` says how far two persons are apart, she moves a sum as far as one record would.
 /// Source: spec person-unit 3.1, 6.
 struct PersonContribution {
@@ -33,7 +33,7 @@ inline constexpr std::int64_t kPersonRecordsMax = 64;
 
 /// "clipped_mean", "mean_of_clipped", "mean", "capped_sum", "any", "total"
 [[nodiscard]] std::string_view to_string(PersonContribution::Form form) noexcept;
-/// For people, of a statistic: "each by the mean over 16 of her records at most".
+/// Says for people how a person counts in a statistic: "each by the mean over 16 of her records at most".
 [[nodiscard]] std::string counted_by(const PersonContribution& person);
 
 /// "record", "person"

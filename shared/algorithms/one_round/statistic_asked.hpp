@@ -130,7 +130,8 @@ struct StatisticAsked {
   double weight = 1.0;                    // > 0: of its noise in a split budget
   std::optional<double> half_width = {};  // wanted of its interval, in its unit
   std::string column = {};                // of data, where it is of one
-  /// Of unit person: what of her records is asked for. `one_record` is of `Mean`: the mean over one.
+  /// This says how a person contributes where the unit is a person. `one_record` goes with `Mean`, which is then the
+  /// mean over one of her records.
   releases::PersonContribution::Form persons = releases::PersonContribution::Form::Mean;
   bool one_record = false;
 };

@@ -6,7 +6,7 @@
 #include "shared/accounting/group_privacy.hpp"
 #include "shared/features/feature_map.hpp"
 
-/// Rows of spec person-unit 12 that no other test has, by the product's own accountant and maps.
+/// These rows of spec person-unit 12 stand in no other test. The product's own accountant and maps give them.
 namespace undertone::accounting {
 namespace {
 
@@ -14,7 +14,8 @@ releases::GaussianShift shift_of(double value) { return releases::GaussianShift:
 releases::Delta delta_of(double value) { return releases::Delta::create(value).value(); }
 releases::Epsilon epsilon_of(double value) { return releases::Epsilon::create(value).value(); }
 
-/// What a run of K of P persons promises; upper ends are at most 2 % above the row, and no end is below what is true.
+/// This is what a run of K of P persons promises. Upper ends are at most 2 % above the row, and no end is below what is
+/// true.
 Bracket drawn_persons(double mu, std::int64_t persons, std::int64_t drawn, std::uint64_t times, double delta) {
   return group_epsilon({{shift_of(mu), drawn, persons, false, times}}, 1, delta_of(delta)).value();
 }
@@ -36,7 +37,7 @@ TEST(PersonRowsTest, GaussianRows) {
   EXPECT_NEAR(epsilon_of_gaussian(shift_of(one / std::sqrt(3.0)), delta_of(1e-6)), 0.554347, 1e-5);
 }
 
-/// Traps, as numbers: a permutation of records in place of persons, and a record's ledger read as a person's.
+/// These rows are traps: a permutation of records in place of persons, and a record's ledger read as a person's.
 TEST(PersonRowsTest, TrapRows) {
   EXPECT_NEAR(epsilon_of_gaussian(shift_of(1.5), delta_of(1e-6)), 7.8066, 1e-4);   // 39: five records in one part
   EXPECT_NEAR(epsilon_of_gaussian(shift_of(0.3), delta_of(1e-6)), 1.29171, 1e-5);  // what was claimed
@@ -61,14 +62,14 @@ TEST(PersonRowsTest, RowsOfDrawnPersons) {
   EXPECT_NEAR(records.upper, 0.7186, 0.02 * 0.7186);
 }
 
-/// 51: the multiplier that 200 draws of 100 of 2,000 persons leave of a promise.
+/// Row 51 is the noise that 200 draws of 100 of 2,000 persons need for a promise.
 TEST(PersonRowsTest, RowOfACalibration) {
   const Bracket at = drawn_persons(0.504144, 2'000, 100, 200, 1e-6);
   EXPECT_LE(at.lower, 2.0);
   EXPECT_NEAR(at.upper, 2.0, 0.04);
 }
 
-/// Rows 28 to 34: how far two persons' means are apart is how far two records are.
+/// Rows 28 to 32 say that two persons' means are no farther apart than two records can be.
 TEST(PersonRowsTest, RowsOfMaps) {
   const statistics::BinnedCells five{0, {-1.0, -0.6, -0.2, 0.2, 0.6, 1.0}};
   EXPECT_NEAR(statistics::pairwise_bound(statistics::MomentsMap{0, false}).l2, 2.0, 1e-12);  // 28

@@ -76,7 +76,7 @@ TEST(PersonsTest, NobodyIsInTwoBlocksWhateverTheFile) {
   }
 }
 
-/// Who is held out, and in which order they stand, of three of those who stay, for many keys.
+/// Counts, for many keys, who of three persons is held out, and in which order the three stand.
 /// @param replaced whether another person, first in the file and with many records, stands in for the one who goes
 /// @param hashed whether persons stand in the order of a keyed hash, as they do, or of their first appearance
 std::map<std::string, int> arrangements(bool replaced, bool hashed) {
@@ -118,7 +118,7 @@ std::map<std::string, int> arrangements(bool replaced, bool hashed) {
   return out;
 }
 
-/// Of two samples of one size, over the cells that either of them has.
+/// Compares two samples of one size, over the cells that either of them has.
 double chi_square(const std::map<std::string, int>& one, const std::map<std::string, int>& other) {
   std::set<std::string> cells;
   for (const auto* sample : {&one, &other})

@@ -216,7 +216,7 @@ TEST(PersonJobTest, OfAShuffledJobWhatEachSilosOwnNoisePromisesAddsUp) {
   }
 }
 
-/// What would be a loss of mean records, and ends of intervals for the law that records are drawn from, are refused.
+/// A loss of mean records is refused, and so are ends of intervals for the law that records are drawn from.
 TEST(PersonJobTest, EveryStatisticIsPlannedForPersonsOrRefusedInWords) {
   const auto problem_with = [](const char* questions) {
     tests::SmallFederation federation;
@@ -244,8 +244,8 @@ TEST(PersonJobTest, EveryStatisticIsPlannedForPersonsOrRefusedInWords) {
     EXPECT_NE(problem_with(refused).find("of persons"), std::string::npos) << refused << problem_with(refused);
 }
 
-/// Noise is kept for what is asked alike. Of one count, asked in four ways, each has the noise that it has where it
-/// comes first: a person moves a total by all of her records that may count.
+/// Noise is kept for what is asked alike. One count is asked in four ways, and each way has the same noise wherever it
+/// stands: a person moves a total by all of her records that may count.
 TEST(PersonJobTest, EachWayToCountPersonsHasItsOwnNoiseInAnyOrder) {
   constexpr double kMost = tests::kOfPersonsMax;
   for (const char* noise : {"gaussian", "laplace"}) {

@@ -58,6 +58,18 @@ std::vector<statistics::FeatureMap> maps_of_persons() {
           statistics::LossesMap{statistics::ScalarLoss::Squared, {0}, 1, false, 1.0, 4}};
 }
 
+/// Returns how far two totals are apart: in l1, and in l2 squared.
+std::pair<double, double> apart(const std::vector<std::int64_t>& one, const std::vector<std::int64_t>& other) {
+  double l1 = 0.0;
+  double l2_squared = 0.0;
+  for (std::size_t j = 0; j < one.size(); ++j) {
+    const auto difference = static_cast<double>(one[j] - other[j]);
+    l1 += std::abs(difference);
+    l2_squared += difference * difference;
+  }
+  return {l1, l2_squared};
+}
+
 std::vector<std::int64_t> person_totals(const statistics::FeatureMap& map, const models::Records& block,
                                         const PersonDraw& draw, std::int64_t units) {
   std::vector<std::int64_t> drawn(static_cast<std::size_t>(block.count()));
@@ -110,25 +122,20 @@ TEST(PersonTotalsTest, ReplacingAPersonMovesTotalsByNoMoreThanTwoRecordsAreApart
       const PersonDraw draw(sha256(fmt::format("{}", trial)), 1 + static_cast<std::int64_t>(random.below(16)));
       const std::vector<std::int64_t> with = person_totals(map, one, draw, std::int64_t{1} << 20);
       const std::vector<std::int64_t> without = person_totals(map, other, draw, std::int64_t{1} << 20);
-      double l1 = 0.0;
-      double l2 = 0.0;
-      for (std::size_t j = 0; j < with.size(); ++j) {
-        const auto apart = static_cast<double>(with[j] - without[j]);
-        l1 += std::abs(apart);
-        l2 += apart * apart;
-      }
-      EXPECT_LE(std::sqrt(l2), std::ceil(bound.l2 * units + std::sqrt(dimension)) + 1.0);
+      const auto [l1, l2_squared] = apart(with, without);
+      const double l2 = std::sqrt(l2_squared);
+      EXPECT_LE(l2, std::ceil(bound.l2 * units + std::sqrt(dimension)) + 1.0);
       // A map of which Laplace noise hides nothing has no bound in l1 that is worth knowing.
       if (bound.l1 > 0.0) {
         EXPECT_LE(l1, std::ceil(bound.l1 * units) + dimension + 1.0);
       }
-      worst = std::max(worst, std::sqrt(l2) / (bound.l2 * units));
+      worst = std::max(worst, l2 / (bound.l2 * units));
     }
     EXPECT_GT(worst, 0.4);
   }
 }
 
-/// What persons add to a map's counts, by one of the ways to count her.
+/// Returns what persons add to a map's counts, by one of the ways to count them.
 std::vector<std::int64_t> counted_totals(const statistics::FeatureMap& map, const models::Records& block,
                                          const PersonDraw& draw, Form form) {
   std::vector<std::int64_t> drawn(static_cast<std::size_t>(block.count()));
@@ -174,18 +181,11 @@ TEST(PersonTotalsTest, ReplacingAPersonMovesCountsOfAllHerRecordsAsFarAsIsSaidAn
             return counted_totals(map, out, draw, form);
           };
           const std::vector<std::int64_t> first = person();
-          const std::vector<std::int64_t> second = person();
-          double l1 = 0.0;
-          double l2 = 0.0;
-          for (std::size_t j = 0; j < first.size(); ++j) {
-            const auto apart = static_cast<double>(first[j] - second[j]);
-            l1 += std::abs(apart);
-            l2 += apart * apart;
-          }
+          const auto [l1, l2_squared] = apart(first, person());
           EXPECT_LE(l1, bound.l1);
-          EXPECT_LE(l2, bound.l2_squared);
+          EXPECT_LE(l2_squared, bound.l2_squared);
           worst_l1 = std::max(worst_l1, l1);
-          worst_l2 = std::max(worst_l2, l2);
+          worst_l2 = std::max(worst_l2, l2_squared);
         }
         if (form == Form::Total) {
           EXPECT_EQ(worst_l1, bound.l1);
