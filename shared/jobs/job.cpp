@@ -206,7 +206,10 @@ Result<ReadJob> read_job(const nlohmann::json& document, config::Problems& probl
   if (moments && algorithm.method) {
     privacy.clip_norm = 1.0;  // of a job with problems any clip serves, so that only these are said
     if (problems.none()) {
-      Result<MomentClip> clip = clip_by_moments(*moments, *algorithm.method, algorithm.theorem, cohort);
+      Result<MomentClip> clip = clip_by_moments(
+          *moments, {&*algorithm.method, algorithm.theorem ? &*algorithm.theorem : nullptr, &cohort,
+                     algorithm.draw_fraction, algorithm.parts != releases::Slice::Assignment::Permutation,
+                     noise_choice.by != NoiseChoice::By::Accountant, shuffled});
       if (!clip) problems.add("/privacy/moments", clip.error().message);
       if (clip) privacy.clip_norm = clip->clip;
       if (clip) moment_clip = *std::move(clip);

@@ -7,6 +7,7 @@
 
 #include "shared/accounting/gaussian_accountant.hpp"
 #include "shared/algorithms/number.hpp"
+#include "shared/base/plain_text.hpp"
 #include "shared/jobs/job_checks.hpp"
 
 namespace undertone::jobs {
@@ -30,51 +31,81 @@ double signal_of(const std::vector<CohortMember>& cohort, double releases, doubl
   return 1.0 / std::sqrt(variance);
 }
 
+/// This says how often a method's rounds read each record, and how large a part of them a round reads.
+struct ScheduleReading {
+  double releases = 1.0;  // of each record
+  double parts = 1.0;     // a round reads one of so many equal ones
+};
+
+/// @return nothing where rounds ask for something else than gradients, or read parts that are unequal or secret
+std::optional<ScheduleReading> reading_of(const algorithms::Method& method) {
+  const releases::L2Bound unit{*releases::ClipNorm::create(1.0)};
+  double rounds = 0.0;
+  std::optional<std::uint64_t> parts;  // 1: all records
+  for (const planning::ScheduledRounds& part : method->schedule({unit, 1.0})) {
+    const releases::Ask& ask = part.ask;
+    if (!std::holds_alternative<releases::GradientMap>(ask.map) || ask.selects()) return std::nullopt;
+    const std::optional<releases::Slice>& slice = ask.records.slice;
+    if (slice && (slice->cut != releases::Slice::Cut::Equal || slice->span != 1)) return std::nullopt;
+    const std::uint64_t own = slice ? slice->of : 1;
+    if (parts && *parts != own) return std::nullopt;
+    parts = own;
+    rounds += algorithms::number(part.rounds);
+  }
+  if (!parts) return std::nullopt;
+  // Each part is read as often as the others, or once less: then the oftener decides.
+  return ScheduleReading{std::ceil(rounds / algorithms::number(*parts)), algorithms::number(*parts)};
+}
+
 }  // namespace
 
-Result<MomentClip> clip_by_moments(const Moments& moments, const algorithms::Method& method,
-                                   const std::optional<theorems::TheoremChoice>& theorem,
-                                   const std::vector<CohortMember>& cohort) {
+Result<MomentClip> clip_by_moments(const Moments& moments, const MomentJob& job) {
   const auto made = [&](double clip) {
-    const double held = std::clamp(theorems::stated_clip(clip), kBoundMin, kBoundMax);
-    return MomentClip{moments.bound, moments.source, held, theorems::bias_of_clip(moments.bound, held)};
+    return MomentClip{moments.bound, moments.source, clip, theorems::bias_of_clip(moments.bound, clip)};
   };
-  if (theorem && theorem->clip) return made(*theorem->clip);
+  const algorithms::Method& method = *job.method;
   const auto refuse = [](std::string why) { return Error{ErrorCode::InvalidArgument, std::move(why)}; };
+  if (job.noise_by_hand)
+    return refuse("expected no privacy.calibration: the clip follows from the noise that the accountant finds");
+  if (job.shuffled)
+    return refuse("expected clip_norm in mode \"shuffle\": moments are of noise that each silo adds by itself");
+  if (job.theorem != nullptr && job.theorem->clip) return made(*job.theorem->clip);
   const algorithms::MethodTraits traits = method->traits();
   if (traits.bounded_in != algorithms::MethodTraits::BoundedIn::L2 || traits.clip_exponent > 2.0)
     return refuse(
         fmt::format("expected a bound in its own norm: moments are of l2 norms, and {} bounds a record's "
                     "gradient in another",
                     method->name()));
-  if (traits.local_steps > 0)
+  const std::optional<ScheduleReading> reading = traits.local_steps > 0 ? std::nullopt : reading_of(method);
+  if (!reading || job.secret_parts)
     return refuse(
-        fmt::format("expected clip_norm: a step of {} is a silo's own, and the clip is chosen for the mean over "
-                    "all silos",
+        fmt::format("expected clip_norm: moments are of methods whose rounds ask for gradients, of all records "
+                    "or of equal parts of a permutation, and {} asks for something else",
                     method->name()));
-  if (const std::optional<std::string> unreadable = unreadable_promises(cohort))
+  if (job.draw_fraction < 1.0)
+    return refuse(
+        fmt::format("expected clip_norm, or a draw_fraction of 1: of records that are drawn, {}, the noise is "
+                    "not known when a job is read",
+                    job.draw_fraction));
+  if (const std::optional<std::string> unreadable = unreadable_promises(*job.cohort))
     return refuse(fmt::format("the clip follows from the silos' promises: {}", *unreadable));
-  const algorithms::Extent extent = method->extent();
-  const bool one_pass = extent.entries > 1 && extent.entries == extent.rounds;
-  if (extent.rounds == 0 || (extent.entries != 1 && !one_pass))
-    return refuse(
-        fmt::format("expected clip_norm: {} reads some records more often than others, and no one clip is "
-                    "best for all of its rounds",
-                    method->name()));
-  const double rounds = algorithms::number(extent.rounds);
-  const double signal = signal_of(cohort, one_pass ? 1.0 : rounds, one_pass ? rounds : 1.0);
+  for (const CohortMember& member : *job.cohort)
+    if (static_cast<double>(member.facts.records) < reading->parts)
+      return refuse(fmt::format("{} parts of the {} records of {}: expected a record for each", reading->parts,
+                                member.facts.records, member.facts.silo.name()));
+  const double signal = signal_of(*job.cohort, reading->releases, reading->parts);
   const auto dimension = static_cast<double>(std::max<Eigen::Index>(1, method->problem().dimension));
-  if (!(signal > 0.0 && std::isfinite(signal)))
-    return refuse("expected clip_norm: a silo has no record for every round");
-  return made(theorems::balanced_clip(moments.bound, signal, dimension));
+  const double clip = theorems::stated_clip(theorems::balanced_clip(moments.bound, signal, dimension));
+  if (clip >= kBoundMin && clip <= kBoundMax) return made(clip);
+  return refuse(fmt::format("the clip would be {}, expected one from {} to {}: another bound, or more records", clip,
+                            kBoundMin, kBoundMax));
 }
 
 std::string described(const MomentClip& moments) {
   return fmt::format(
-      "{:.6g}, which follows from a bound of {:.6g} on the moment of order {:.4g} of records' gradients (\"{}\"). "
-      "Nothing "
-      "checks that bound, and the promise does not rest on it: whatever is longer is clipped",
-      moments.clip, moments.bound.bound, moments.bound.order, moments.source);
+      "{:.6g}, which follows from a bound of {:.6g} on the moment of order {:.4g} of records' gradients (source: {}). "
+      "Nothing checks that bound, and the promise does not rest on it: whatever is longer is clipped",
+      moments.clip, moments.bound.bound, moments.bound.order, quoted_text(moments.source));
 }
 
 }  // namespace undertone::jobs

@@ -100,7 +100,8 @@ std::optional<theorems::TheoremChoice> parse_theorem(config::Section& section, c
       "strong_convexity", problem.regulariser.strong_convexity(problem.dimension),
       "with theorem: mu of the whole objective in l2, or its proximal-PL constant (default: the regulariser's)");
   const char* about_gap =
-      "with theorem: at least F(w_0) - min F (default: clip norm x diameter, where there is one; the "
+      "with theorem: at least F(w_0) - min F (default: clip norm, or the moment's bound, x diameter, where there is "
+      "one; the "
       "proven L where that is longer)";
   if (facts.diameter > 0.0) {
     facts.gap = optional(
@@ -114,9 +115,10 @@ std::optional<theorems::TheoremChoice> parse_theorem(config::Section& section, c
   }
   // Where the job does not say how long a record's gradient is, its clip norm or the moment's bound stands for it.
   const double length = facts.moment ? facts.moment->bound : facts.lipschitz;
-  facts.gradient_variance =
-      optional("gradient_variance", length * length,
-               "with theorem: bound on the variance of a record's gradient (default: clip norm squared)");
+  facts.gradient_variance = optional("gradient_variance", length * length,
+                                     "with theorem: bound on the variance of a record's gradient (default: the square "
+                                     "of the clip norm, or of the moment's "
+                                     "bound)");
   facts.answering = optional("answering", facts.silos, "with theorem: silos that answer a round (default: the cohort)");
   facts.heterogeneity_assumed = !section.has("heterogeneity");
   facts.heterogeneity = optional("heterogeneity", 0.0,

@@ -10,8 +10,8 @@
 #include "shared/algorithms/number.hpp"
 #include "shared/algorithms/proximal/proximal_sgd.hpp"
 #include "shared/algorithms/sgd/accelerated_sgd.hpp"
-#include "shared/releases/rounds_max.hpp"
 #include "shared/theorems/predicted_risk.hpp"
+#include "shared/theorems/proximal_parameters.hpp"
 
 namespace undertone::theorems {
 namespace {
@@ -38,17 +38,21 @@ Status check(const TheoremConditions& conditions) {
   if (conditions.noise() == PlannedNoise::Printed)
     return conditions.refuse("its printed noise is of zCDP: expected the accountant's noise, which is less");
   if (!facts.moment) return conditions.refuse("it is of a bounded moment: expected privacy.moments");
+  if (!(facts.moment->bound >= kMomentClipMin && facts.moment->bound <= kMomentClipMax))
+    return conditions.refuse(fmt::format("the moment's bound must be from {} to {}, got {}", kMomentClipMin,
+                                         kMomentClipMax, facts.moment->bound));
   if (facts.answering < facts.silos)
     return conditions.refuse("it has no form for rounds in which some silos answer: expected all of them");
   if (conditions.shuffled()) return conditions.refuse("it is not made for binomial sums yet");
   return {};
 }
 
-/// The variance is r^2/(MK) of the draw of records and d sigma^2 of the noise.
+/// The variance is phi^2/(MK) of the draw of records, where phi^2 is r^2 if the job says nothing, and d sigma^2 of the
+/// noise.
 /// @param unit_noise per coordinate, at a clip of 1
 Oracle oracle_at(const TheoremConditions& conditions, double clip, double batch, double unit_noise) {
   const TheoremFacts& facts = conditions.facts();
-  const double drawn = facts.moment->bound * facts.moment->bound / (facts.answering * batch);
+  const double drawn = facts.gradient_variance / (facts.answering * batch);
   return {clip, bias_of_clip(*facts.moment, clip), drawn + conditions.dimension() * clip * clip * unit_noise};
 }
 
@@ -60,16 +64,19 @@ using RiskOf = std::function<double(const Oracle&, std::uint64_t)>;
 Rounds with_best_clip(const TheoremConditions& conditions, std::uint64_t rounds, double unit_noise,
                       const RiskOf& risk_of) {
   constexpr double kFarthest = 16.0;  // e-fold, from the moment's bound
+  const double bound = conditions.facts().moment->bound;
+  const double shortest = std::max(-kFarthest, std::log(kMomentClipMin / bound));
+  const double longest = std::min(kFarthest, std::log(kMomentClipMax / bound));
   constexpr int kBits = 30;
   const double batch = std::floor(conditions.facts().records / number(rounds));
-  const auto clip_at = [&](double log_ratio) { return conditions.facts().moment->bound * std::exp(log_ratio); };
+  const auto clip_at = [&](double log_ratio) { return bound * std::exp(log_ratio); };
   const auto at = [&](double log_ratio) { return oracle_at(conditions, clip_at(log_ratio), batch, unit_noise); };
   const auto risk_at = [&](double log_ratio) {
     const double risk = risk_of(at(log_ratio), rounds);
     return std::isfinite(risk) ? risk : std::numeric_limits<double>::max();
   };
   std::uintmax_t steps = 200;
-  const double best = boost::math::tools::brent_find_minima(risk_at, -kFarthest, kFarthest, kBits, steps).first;
+  const double best = boost::math::tools::brent_find_minima(risk_at, shortest, longest, kBits, steps).first;
   const Oracle oracle = oracle_at(conditions, stated_clip(clip_at(best)), batch, unit_noise);
   return {rounds, batch, oracle, risk_of(oracle, rounds)};
 }
@@ -79,12 +86,13 @@ Rounds with_best_clip(const TheoremConditions& conditions, std::uint64_t rounds,
 /// for every number. The noise of the rounds that are chosen is the exact one.
 Result<Rounds> best_rounds(const TheoremConditions& conditions, const RiskOf& risk_of) {
   constexpr double kApart = 1.1;
+  constexpr double kPartsMax = 4'000.0;  // of a schedule: @see jobs::parse_algorithm
   const double records = conditions.facts().records;
   UNDERTONE_TRY(const double whole, conditions.one_pass_noise_variance(records));
   std::uint64_t best = 1;
   double least = std::numeric_limits<double>::infinity();
   double next = 1.0;
-  while (next <= std::min(records, number(releases::kRoundsMax))) {
+  while (next <= std::min(records, kPartsMax)) {
     const auto rounds = static_cast<std::uint64_t>(next);
     const double share = records / std::floor(records / next);
     const double risk = with_best_clip(conditions, rounds, whole * share * share, risk_of).risk;
@@ -106,7 +114,7 @@ void explain(const TheoremConditions& conditions, const Rounds& best, TheoremCho
       {"clip_norm", best.oracle.clip,
        "the clip with which the bound is least, from the moment of order " + fmt::format("{:.4g}", moment.order)});
   choice.reasons.push_back({"bias", best.oracle.bias, "at most r^k/((k-1) C^(k-1)): what clipping moves a mean by"});
-  choice.reasons.push_back({"variance", best.oracle.variance, "of a round's mean: r^2/(MK) + d sigma^2"});
+  choice.reasons.push_back({"variance", best.oracle.variance, "of a round's mean: phi^2/(MK) + d sigma^2"});
   choice.reasons.push_back({"rounds", number(best.rounds), "those with which the bound is least"});
   choice.reasons.push_back({"batch", best.batch, "floor(n/R): every round a part of its own"});
 }
@@ -138,13 +146,16 @@ Result<TheoremChoice> choose_heavy_tailed_convex(const TheoremConditions& condit
       algorithms::AcceleratedSgdSettings{conditions.problem(), {phase}, algorithms::RecordUse::OnePass});
   explain(conditions, best, choice);
   choice.reasons.push_back({"upsilon", phase.stages.front().upsilon, "max{2 beta, R^(3/2) sqrt(variance + bias^2)/D}"});
-  // r D [1/sqrt n + (sqrt d/A)^((k-1)/k)], A = 2/sqrt(noise of one round that reads everything at a clip of 1).
+  // r D [1/sqrt n + max{((beta D/r)^(1/4) sqrt d/A)^(4(k-1)/(5k-1)), (sqrt d/A)^((k-1)/k)}], where A is 2 over the root
+  // of the noise of one round that reads everything at a clip of 1.
   const MomentBound& moment = *conditions.facts().moment;
   UNDERTONE_TRY(const double unit, conditions.one_pass_noise_variance(conditions.facts().records));
-  const double signal = 2.0 / std::sqrt(unit);
+  const double k = moment.order;
+  const double noise = std::sqrt(conditions.dimension() * unit) / 2.0;
+  const double smooth = std::pow(beta * diameter / moment.bound, 0.25) * noise;
   choice.rate = moment.bound * diameter *
                 (1.0 / std::sqrt(conditions.facts().records * conditions.facts().answering) +
-                 std::pow(std::sqrt(conditions.dimension()) / signal, (moment.order - 1.0) / moment.order));
+                 std::max(std::pow(smooth, 4.0 * (k - 1.0) / (5.0 * k - 1.0)), std::pow(noise, (k - 1.0) / k)));
   return conditions.finish(std::move(choice));
 }
 
@@ -153,8 +164,9 @@ Result<TheoremChoice> choose_heavy_tailed_proximal(const TheoremConditions& cond
   const TheoremFacts& facts = conditions.facts();
   if (Status fits = conditions.strongly_convex(facts.smoothness); !fits) return fits.error();
   if (Status fits = conditions.positive("the gap Delta", facts.gap); !fits) return fits.error();
-  const double mu = facts.strong_convexity;
   const double beta = facts.smoothness;
+  // The proximal step takes the l2 regulariser, beside which the objective's constant is less.
+  const double mu = proximal_modulus(facts.strong_convexity, conditions.problem().regulariser.l2(), 0.5 / beta);
   const auto risk_of = [&](const Oracle& oracle, std::uint64_t rounds) {
     return std::pow(1.0 - mu / (2.0 * beta), number(rounds)) * facts.gap +
            4.0 * (oracle.bias * oracle.bias + oracle.variance) / mu;

@@ -52,11 +52,6 @@ double spider_period_max(const TheoremConditions& conditions, double rounds) {
   return 1.0 / (2.0 * (draw + 32.0 * rounds / conditions.private_records()));
 }
 
-/// The proximal-PL constant at a step 1/alpha of a sum with modulus mu, of which the proximal step takes l2:
-/// alpha mu/(alpha + l2). Along the line from w to w*, at t = mu/(alpha + l2) of the way, what strong convexity gives
-/// pays for the squared distance.
-double proximal_modulus(double mu, double l2, double step_size) { return mu / (1.0 + l2 * step_size); }
-
 /// Noise per coordinate of the mean over silos of parts of K records.
 Result<double> proximal_variance(const TheoremConditions& conditions, const algorithms::Method& method, double batch) {
   if (conditions.shuffled()) return conditions.binomial_variance(1.0, batch);
@@ -106,6 +101,8 @@ Result<std::optional<double>> spider_bound(const TheoremConditions& conditions,
 }
 
 }  // namespace
+
+double proximal_modulus(double mu, double l2, double step_size) { return mu / (1.0 + l2 * step_size); }
 
 Result<TheoremChoice> choose_proximal_sgd(const TheoremConditions& conditions) {
   if (Status fits = proximal_conditions(conditions); !fits) return fits.error();

@@ -5,6 +5,11 @@
 
 namespace undertone::theorems {
 
+/// The proximal-PL constant at a step 1/alpha of a sum with modulus mu, of which the proximal step takes l2:
+/// alpha mu/(alpha + l2). Along the line from w to w*, at t = mu/(alpha + l2) of the way, what strong convexity gives
+/// pays for the squared distance.
+[[nodiscard]] double proximal_modulus(double mu, double l2, double step_size);
+
 /// Every round a part of the records of its own, K = floor(n/R): Theorems 40, 144, for a composite F with the
 /// proximal-PL constant mu. R = ceil(2 kappa ln((mu Delta/L^2) min{Mn, eps^2 n^2 M/(d ln(1/delta))})); shuffled,
 /// Theorem 40.2, with M^2 for M in its second argument and delta < 1/2, epsilon <= 15 alone.

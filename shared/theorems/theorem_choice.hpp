@@ -199,7 +199,7 @@ class TheoremConditions {
 };
 
 /// A job of a theorem, or of moments, makes at most so many different promises: each takes half a millisecond of the
-/// thread that reads the job.
+/// thread that reads the job. Weights that are chosen by the noise have a limit of their own.
 inline constexpr std::size_t kPromisesMax = 64;
 
 /// The shift of one of R equal Gaussian releases of the same records that together are (epsilon, delta)-DP.

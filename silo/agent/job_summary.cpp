@@ -462,6 +462,7 @@ std::string describe_job(const RunId& run, const SiloMachine::Accepted& consider
         "them (\"{}\", SHA-256\n  {}).\n",
         job.public_terms->file->records, job.public_terms->warm_start ? ", and the run starts at their model" : "",
         job.public_terms->file->name, to_hex(job.public_terms->file->sha256));
+  if (job.moments) text += fmt::format("  Gradients are clipped to {}.\n", jobs::described(*job.moments));
   text += fmt::format("  This silo would send {} answers about its records:\n", plan.rounds());
   for (const planning::Plan::Segment& segment : merged(plan))
     text += "    - " + describe_segment(segment, job.schema) + "\n";
