@@ -197,7 +197,7 @@ ReadSaid read_of(const planning::Release& release) {
 /// This says in a few words what a person contributes, of a model or of a statistic.
 std::string counted_of(const releases::PersonContribution& person) {
   using Form = releases::PersonContribution::Form;
-  const bool counts = person.form == Form::Any || person.form == Form::Total;
+  const bool counts = person.form == Form::Any || person.form == Form::Total || person.form == Form::Number;
   if (counts) return releases::counted_by(person);
   return fmt::format("each by {} record{} at most", person.records_max, person.records_max == 1 ? "" : "s");
 }

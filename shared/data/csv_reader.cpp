@@ -70,6 +70,11 @@ struct Reading {
   const PersonColumn* person = nullptr;
   std::size_t person_column = SIZE_MAX;
   std::vector<PersonKey> persons;
+  std::vector<std::size_t> alone;
+  std::vector<PersonKey> near_ids;
+  std::string loose;
+  bool without_id = false;  // the row that is being read
+  std::string row;          // its cells, where a row without an id is a person by its content
   std::string kept_name;
   std::size_t kept_column = SIZE_MAX;
   std::vector<std::string> kept;
@@ -108,14 +113,32 @@ std::string other_separator_after_quote(std::string_view line, char separator) {
 void take_person(Reading& reading, char* text, std::size_t size) {
   const std::string_view id = id_in({text, size});
   if (static_cast<std::size_t>(reading.record) < reading.persons.size()) {
-    PersonKey& key = reading.persons[static_cast<std::size_t>(reading.record)];
+    const auto record = static_cast<std::size_t>(reading.record);
     if (!id.empty()) {
-      key = reading.person->key(id);
+      reading.persons[record] = reading.person->key(id);
+      if (!reading.near_ids.empty()) {
+        loose_id(id, reading.loose);
+        reading.near_ids[record] = reading.person->key(reading.loose);
+        explicit_bzero(reading.loose.data(), reading.loose.capacity());
+      }
+    } else if (reading.person->without_id_alone) {
+      reading.without_id = true;
     } else {
       reading.problem(fmt::format("column {}: expected a person's id, found none", reading.person_column + 1), false);
     }
   }
   explicit_bzero(text, size);
+}
+
+/// Ends a row: without an id it is known by its content.
+void take_alone(Reading& reading) {
+  const auto record = static_cast<std::size_t>(reading.record);
+  if (reading.without_id && record < reading.persons.size()) {
+    reading.persons[record] = reading.person->key(" " + reading.row);
+    reading.alone.push_back(record);
+  }
+  reading.without_id = false;
+  reading.row.clear();
 }
 
 void on_field(void* text, std::size_t size, void* state) {
@@ -138,6 +161,8 @@ void on_field(void* text, std::size_t size, void* state) {
     reading.kept[static_cast<std::size_t>(reading.record)] = cell;
   }
   if (column == reading.person_column) return take_person(reading, static_cast<char*>(text), size);
+  if (reading.person != nullptr && reading.person->without_id_alone)
+    reading.row += fmt::format("{}:", size).append(cell);  // with its length, so that no two rows read alike
   if (column >= reading.header.size() || !reading.encoder->reads(column)) return;
   if (reading.record >= reading.targets.size()) return reading.problem("the file grew while it was read", true);
   if (!is_utf8(cell))
@@ -203,6 +228,7 @@ void on_row(int terminator, void* state) {
       reading.problem(
           fmt::format("expected {} cells as in the header, found {}", reading.header.size(), reading.column), false);
     }
+    take_alone(reading);
     ++reading.record;
   }
   reading.column = 0;
@@ -301,6 +327,7 @@ Result<CsvRecords> read_csv(const std::filesystem::path& file, const Schema& sch
   if (options.person) {
     reading.person = &*options.person;
     reading.persons.assign(static_cast<std::size_t>(lines), PersonKey{});
+    if (options.person->looks_for_near_ids) reading.near_ids = reading.persons;
   }
   if (options.kept) {
     reading.kept_name = *options.kept;
@@ -365,11 +392,14 @@ Result<CsvRecords> read_csv(const std::filesystem::path& file, const Schema& sch
   if (reading.mark != nullptr) reading.marked.resize(static_cast<std::size_t>(reading.record));
   if (reading.person != nullptr) explicit_bzero(block.data(), block.size());  // the last ids stood in it
   if (reading.person != nullptr) reading.persons.resize(static_cast<std::size_t>(reading.record));
+  if (!reading.near_ids.empty()) reading.near_ids.resize(static_cast<std::size_t>(reading.record));
   if (options.kept) reading.kept.resize(static_cast<std::size_t>(reading.record));
   return CsvRecords{{std::move(reading.features), std::move(reading.targets)},
                     reading.encoder->facts(),
                     std::move(reading.marked),
                     std::move(reading.persons),
+                    std::move(reading.alone),
+                    std::move(reading.near_ids),
                     std::move(reading.kept)};
 }
 

@@ -37,9 +37,11 @@ struct CsvOptions {
 struct CsvRecords {
   models::Records records;  // features in the schema's order, numeric ones scaled to [-1, 1]
   std::vector<ColumnFacts> columns;
-  std::vector<bool> marked;             // one for each record, where there is a mark to look for; else none
-  std::vector<PersonKey> persons = {};  // one for each record, where there are persons; else none
-  std::vector<std::string> kept = {};   // one for each record, where a column is kept; else none
+  std::vector<bool> marked;              // one for each record, where there is a mark to look for; else none
+  std::vector<PersonKey> persons = {};   // one for each record, where there are persons; else none
+  std::vector<std::size_t> alone = {};   // the records without an id, whose entries of `persons` are of their content
+  std::vector<PersonKey> near_ids = {};  // of each record the key of its loose id, where these were looked for
+  std::vector<std::string> kept = {};    // one for each record, where a column is kept; else none
 };
 
 /// Bounds on what a file can make this process hold.

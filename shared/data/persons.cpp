@@ -32,6 +32,16 @@ std::string_view id_in(std::string_view cell) noexcept {
   return cell.substr(begin, cell.find_last_not_of(" \t") - begin + 1);
 }
 
+void loose_id(std::string_view id, std::string& out) {
+  out.clear();
+  out.reserve(id.size());  // no copy of it is left behind
+  for (const char c : id) {
+    const bool blank = c == ' ' || c == '\t';
+    const bool zero = c == '0' && out.empty();
+    if (!blank && !zero) out += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+  }
+}
+
 Result<Dataset> split_persons(const models::Records& records, const std::vector<PersonKey>& persons,
                               const SplitRule& rule) {
   UNDERTONE_CHECK(!records.of_persons() && persons.size() == static_cast<std::size_t>(records.rows()));

@@ -17,12 +17,21 @@ using PersonKey = std::array<std::uint8_t, 16>;
 /// The column of a file that says whose each record is. It is the silo's own: no job names it, and it is no feature.
 struct PersonColumn {
   std::string column;
-  /// A keyed hash of an id without the blanks at its ends. Two cells are one person where the ids are then equal.
+  /// A keyed hash of an id without the blanks at its ends. Two cells are one person where the ids are then equal. Of a
+  /// record without an id it is asked for a blank and what stands in its cells: no id begins with a blank.
   std::function<PersonKey(std::string_view id)> key = {};
+  /// Each record without an id is a person of its own; else it is an error.
+  bool without_id_alone = false;
+  /// Besides, ids are looked at that nearly agree: for the owner's terminal alone. @see loose_id
+  bool looks_for_near_ids = false;
 };
 
 /// The id in a cell: without spaces and tabs at its ends.
 [[nodiscard]] std::string_view id_in(std::string_view cell) noexcept;
+
+/// What ids have in common that differ in case, in zeros at their beginning or in blanks within them.
+/// @param out overwritten; whoever calls this wipes it
+void loose_id(std::string_view id, std::string& out);
 
 /// Puts the records of each person together, persons in ascending order of their keys, and divides them into blocks by
 /// that order alone: the first floor(f P) are the holdout, those beyond the published ones sit out. Neither the order

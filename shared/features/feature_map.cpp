@@ -62,6 +62,7 @@ Status check(const FeatureMap& map, std::size_t encoded_width) {
                    return {};
                  },
                  [&](const SumMap& of) { return coordinate(of.coordinate); },
+                 [&](const CountedSumMap& of) { return coordinate(of.coordinate); },
                  [&](const MomentsMap& of) { return coordinate(of.coordinate); },
                  [&](const FourMomentsMap& of) { return coordinate(of.coordinate); },
                  [&](const GroupMomentsMap& of) -> Status {
@@ -98,8 +99,8 @@ Status check(const FeatureMap& map, std::size_t encoded_width) {
 std::string_view name_of(const FeatureMap& map) noexcept {
   return std::visit(
       Overloaded{[](const CountMap&) { return "count"; }, [](const CellsMap&) { return "cells"; },
-                 [](const SumMap&) { return "sum"; }, [](const MomentsMap&) { return "moments"; },
-                 [](const FourMomentsMap&) { return "four moments"; },
+                 [](const SumMap&) { return "sum"; }, [](const CountedSumMap&) { return "counted sum"; },
+                 [](const MomentsMap&) { return "moments"; }, [](const FourMomentsMap&) { return "four moments"; },
                  [](const GroupMomentsMap&) { return "group moments"; },
                  [](const VectorMomentsMap&) { return "vector moments"; }, [](const TreeMap&) { return "tree"; },
                  [](const ConjunctionsMap&) { return "conjunctions"; }, [](const CosinesMap&) { return "cosines"; },
@@ -115,8 +116,8 @@ Eigen::Index dimension(const FeatureMap& map) {
                    for (const Cells& axis : of.axes) cells *= cell_count(axis);
                    return cells;
                  },
-                 [](const SumMap&) { return std::size_t{1}; }, [](const MomentsMap&) { return std::size_t{2}; },
-                 [](const FourMomentsMap&) { return std::size_t{4}; },
+                 [](const SumMap&) { return std::size_t{1}; }, [](const CountedSumMap&) { return std::size_t{2}; },
+                 [](const MomentsMap&) { return std::size_t{2}; }, [](const FourMomentsMap&) { return std::size_t{4}; },
                  [](const GroupMomentsMap& of) { return cell_count(of.cells) * block_of(of); },
                  [](const VectorMomentsMap& of) {
                    const std::size_t d = of.coordinates.size();
@@ -141,6 +142,9 @@ PairwiseBound pairwise_bound(const FeatureMap& map) {
                    return PairwiseBound{2.0, up(sqrt2)};
                  },
                  [](const SumMap&) {
+                   return PairwiseBound{2.0, 2.0};
+                 },
+                 [](const CountedSumMap&) {
                    return PairwiseBound{2.0, 2.0};
                  },
                  // With s = |u - w| and |u + w| <= 2 - s: l2^2 <= s^2 (1 + k^2 (2 - s)^2), largest at s = 2 for k^2 <=
@@ -222,6 +226,10 @@ void contribution(const FeatureMap& map, const EncodedRecord& record, Eigen::Ref
   std::visit(Overloaded{[&](const CountMap& of) { out[0] = cell_of(of.cells, record) == of.cell ? 1.0 : 0.0; },
                         [&](const CellsMap& of) { hit(cell_of_product(of.axes, record)); },
                         [&](const SumMap& of) { out[0] = clamped(record, of.coordinate); },
+                        [&](const CountedSumMap& of) {
+                          out[0] = 1.0;
+                          out[1] = clamped(record, of.coordinate);
+                        },
                         [&](const MomentsMap& of) {
                           const double u = clamped(record, of.coordinate);
                           out[0] = u;
@@ -279,7 +287,7 @@ IntegerPairwiseBound integer_bound(const FeatureMap& map, std::int64_t units) {
   UNDERTONE_CHECK(units >= 1 && units <= kUnitsMax);
   const PairwiseBound bound = pairwise_bound(map);
   const auto scale = static_cast<double>(units);
-  if (counts(map) || std::holds_alternative<SumMap>(map))
+  if (counts(map) || std::holds_alternative<SumMap>(map) || std::holds_alternative<CountedSumMap>(map))
     return {static_cast<std::int64_t>(bound.l1) * units,
             bound.l2 == std::floor(bound.l2) ? bound.l2 * scale : up(bound.l2 * scale)};
   const double moved = differing(map);
@@ -298,6 +306,7 @@ std::string canonical_text(const FeatureMap& map) {
                    return out;
                  },
                  [](const SumMap& own) { return fmt::format("{}", own.coordinate); },
+                 [](const CountedSumMap& own) { return fmt::format("{}", own.coordinate); },
                  [](const MomentsMap& own) { return fmt::format("{}:{}", own.coordinate, own.laplace); },
                  [](const FourMomentsMap& own) { return fmt::format("{}", own.coordinate); },
                  [](const GroupMomentsMap& own) {

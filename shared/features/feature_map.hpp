@@ -31,6 +31,12 @@ struct CellsMap {
 struct SumMap {
   std::size_t coordinate = 0;
 };
+/// (1, u): a sum beside the number of what adds to it, which costs nothing. Somebody without a record adds (0, 0), so
+/// that a total of up to s records is in the triangle with the corners (0, 0), s (1, 1) and s (1, -1), which is 2 s
+/// wide in l1 and in l2. Source: spec person-unit 6.3.
+struct CountedSumMap {
+  std::size_t coordinate = 0;
+};
 /// (u, k u^2), k = sqrt(2) with Gaussian noise, 1/2 with Laplace noise: the square costs nothing.
 struct MomentsMap {
   std::size_t coordinate = 0;
@@ -54,7 +60,7 @@ struct VectorMomentsMap {
 struct TreeMap {
   BinnedCells leaves;  // m a power of two, at least 2
 };
-using FeatureMap = std::variant<CountMap, CellsMap, SumMap, MomentsMap, FourMomentsMap, GroupMomentsMap,
+using FeatureMap = std::variant<CountMap, CellsMap, SumMap, CountedSumMap, MomentsMap, FourMomentsMap, GroupMomentsMap,
                                 VectorMomentsMap, TreeMap, ConjunctionsMap, CosinesMap, LossesMap, BallMap>;
 
 /// How far phi(x) and phi(x') of any two records lie apart, at most: what replacing one record moves a sum by.
@@ -71,8 +77,8 @@ inline constexpr std::int64_t kProbabilityDenominatorMax = std::int64_t{1} << 20
 /// @return an error that names what is wrong: a coordinate beyond the record, edges that do not ascend or are not
 /// finite, a cell that is none, more than kCellsMax numbers, leaves that are no power of two
 [[nodiscard]] Status check(const FeatureMap& map, std::size_t encoded_width);
-/// "count", "cells", "sum", "moments", "four moments", "group moments", "vector moments", "tree", "conjunctions",
-/// "cosines", "losses", "ball"
+/// "count", "cells", "sum", "counted sum", "moments", "four moments", "group moments", "vector moments", "tree",
+/// "conjunctions", "cosines", "losses", "ball"
 [[nodiscard]] std::string_view name_of(const FeatureMap& map) noexcept;
 /// D, of a checked map.
 [[nodiscard]] Eigen::Index dimension(const FeatureMap& map);

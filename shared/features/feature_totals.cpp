@@ -183,41 +183,43 @@ std::int64_t rounded_units(double number, double units) {
 void add_totals(const FeatureMap& map, std::int64_t units, const EncodedRecords& records, std::span<std::int64_t> sum) {
   UNDERTONE_CHECK(units >= 1 && units <= kUnitsMax && static_cast<std::size_t>(dimension(map)) == sum.size());
   const auto scale = static_cast<double>(units);
-  std::visit(Overloaded{[&](const CellsMap& of) {
-                          const std::vector<Axis> axes(of.axes.begin(), of.axes.end());
-                          add_cells(axes, units, records, sum);
-                        },
-                        [&](const TreeMap& of) {
-                          std::vector<std::int64_t> leaves(of.leaves.edges.size() - 1, 0);
-                          const Cells cells = of.leaves;
-                          const std::vector<Axis> axis{Axis(cells)};
-                          add_cells(axis, units, records, leaves);
-                          add_levels(std::move(leaves), sum);
-                        },
-                        [&](const SumMap& of) {
-                          add_numbers<1>(of.coordinate, scale, records, sum, [](double u) { return std::array{u}; });
-                        },
-                        [&](const MomentsMap& of) {
-                          const double factor = of.laplace ? 0.5 : std::numbers::sqrt2;
-                          add_numbers<2>(of.coordinate, scale, records, sum, [=](double u) {
-                            return std::array{u, factor * u * u};
-                          });
-                        },
-                        [&](const ConjunctionsMap& of) {
-                          for (const std::int64_t position : records.positions)
-                            add_conjunctions(of, units, records.at(position), sum);
-                        },
-                        [&](const BallMap& of) {
-                          add_each(scale, records, sum, [&](const EncodedRecord& record, Eigen::VectorXd& out) {
-                            in_ball(of, record, out);
-                          });
-                        },
-                        [&](const auto& /*other*/) {
-                          add_each(scale, records, sum, [&](const EncodedRecord& record, Eigen::VectorXd& out) {
-                            contribution(map, record, out);
-                          });
-                        }},
-             map);
+  std::visit(
+      Overloaded{[&](const CellsMap& of) {
+                   const std::vector<Axis> axes(of.axes.begin(), of.axes.end());
+                   add_cells(axes, units, records, sum);
+                 },
+                 [&](const TreeMap& of) {
+                   std::vector<std::int64_t> leaves(of.leaves.edges.size() - 1, 0);
+                   const Cells cells = of.leaves;
+                   const std::vector<Axis> axis{Axis(cells)};
+                   add_cells(axis, units, records, leaves);
+                   add_levels(std::move(leaves), sum);
+                 },
+                 [&](const SumMap& of) {
+                   add_numbers<1>(of.coordinate, scale, records, sum, [](double u) { return std::array{u}; });
+                 },
+                 [&](const CountedSumMap& of) {
+                   add_numbers<2>(of.coordinate, scale, records, sum, [](double u) { return std::array{1.0, u}; });
+                 },
+                 [&](const MomentsMap& of) {
+                   const double factor = of.laplace ? 0.5 : std::numbers::sqrt2;
+                   add_numbers<2>(of.coordinate, scale, records, sum, [=](double u) {
+                     return std::array{u, factor * u * u};
+                   });
+                 },
+                 [&](const ConjunctionsMap& of) {
+                   for (const std::int64_t position : records.positions)
+                     add_conjunctions(of, units, records.at(position), sum);
+                 },
+                 [&](const BallMap& of) {
+                   add_each(scale, records, sum,
+                            [&](const EncodedRecord& record, Eigen::VectorXd& out) { in_ball(of, record, out); });
+                 },
+                 [&](const auto& /*other*/) {
+                   add_each(scale, records, sum,
+                            [&](const EncodedRecord& record, Eigen::VectorXd& out) { contribution(map, record, out); });
+                 }},
+      map);
 }
 
 }  // namespace undertone::statistics

@@ -22,6 +22,9 @@ std::vector<NamedBlock> named_blocks(const FeatureMap& map) {
           [](const SumMap& /*map*/) {
             return Blocks{{"numbers", 0, 1, 1.0}};
           },
+          [](const CountedSumMap& /*map*/) {
+            return Blocks{{"records", 0, 1, 1.0}, {"numbers", 1, 1, 1.0}};
+          },
           [](const MomentsMap& own) {
             return Blocks{{"numbers", 0, 1, 1.0}, {"squares", 1, 1, own.laplace ? 0.5 : std::numbers::sqrt2}};
           },

@@ -13,6 +13,7 @@
 #include "shared/jobs/stated_vectors.hpp"
 #include "shared/mechanisms/laplace_sum/laplace_sum.hpp"
 #include "shared/queries/wire_lattice.hpp"
+#include "shared/statistics/comparisons.hpp"
 #include "shared/statistics/correlations.hpp"
 #include "shared/statistics/counts.hpp"
 #include "shared/statistics/means.hpp"
@@ -174,6 +175,52 @@ Result<StatedQuestion> state(const Asking& asking, const algorithms::SumAsked& w
   UNDERTONE_TRY(Stated mean, mean_at(asking, {}, what.low, what.high));
   return StatedQuestion{
       {{"sum", statistics::in_units(std::move(mean), 0.0, static_cast<double>(asking.records()))}}, {}, {}};
+}
+
+/// A number that each person adds `per_record` of for every record and `per_number` of for its u in [-1, 1].
+struct PersonSum {
+  double per_record = 0.0;
+  double per_number = 0.0;
+};
+/// The sum over persons of such a number, of counted sums. A person adds between `of_each` times the least that a
+/// record can add, or nothing, and `of_each` times the most. Source: spec person-unit 6.2 (of totals / k: SCORE).
+Result<Stated> state_person_sum(const Asking& asking, const PersonSum& number) {
+  const double low = asking.of_each * std::min(0.0, number.per_record - number.per_number);
+  const double high = asking.of_each * std::max(0.0, number.per_record + number.per_number);
+  const auto all = static_cast<double>(asking.records());
+  std::vector<statistics::SiloMoments> moments;
+  for (const Told& silo : asking.silos) {
+    const auto persons = static_cast<double>(silo.records);
+    const double scale = 2.0 / (high - low) / persons;
+    std::vector<statistics::NoiseTerm> terms;
+    for (const double factor : {number.per_record, number.per_number})
+      if (factor != 0.0) terms.push_back({silo.noise, scale * factor});
+    UNDERTONE_TRY(NoiseLaw law, NoiseLaw::create(std::move(terms)));
+    const double total = number.per_record * silo.totals[0] + number.per_number * silo.totals[1];
+    moments.push_back({silo.records, persons / all, {scale * (total - persons * low) - 1.0, std::move(law)}, {}});
+  }
+  Stated stated = stated_or_refused(statistics::state_mean(moments, asking.confidence, asking.sampled()), {-1.0, 1.0});
+  return statistics::in_units(std::move(stated), 0.5 * all * (high + low), 0.5 * all * (high - low));
+}
+
+/// The mean over all silos' records, of each person so many at most.
+Result<Stated> state_record_mean(const Asking& asking, double low, double high) {
+  std::vector<statistics::NoiseTerm> terms;
+  for (const Told& silo : asking.silos) terms.push_back({silo.noise, 1.0 / asking.of_each});
+  UNDERTONE_TRY(const NoiseLaw law, NoiseLaw::create(std::move(terms)));
+  const Eigen::VectorXd totals = asking.totals() / asking.of_each;
+  Stated stated = stated_or_refused(statistics::state_group_mean({totals[0], totals[1], std::nullopt, law, law, 0.0},
+                                                                 asking.confidence, asking.sampling),
+                                    {-1.0, 1.0});
+  return statistics::in_units(std::move(stated), centre_of(low, high), half_of(low, high));
+}
+
+Result<StatedQuestion> state(const Asking& asking, const algorithms::CountedSumAsked& what) {
+  UNDERTONE_TRY(Stated records, state_person_sum(asking, {1.0, 0.0}));
+  UNDERTONE_TRY(Stated stated, what.is_mean ? state_record_mean(asking, what.low, what.high)
+                                            : state_person_sum(asking, {centre_of(what.low, what.high),
+                                                                        half_of(what.low, what.high)}));
+  return StatedQuestion{{{what.is_mean ? "mean" : "sum", std::move(stated)}, {"records", std::move(records)}}, {}, {}};
 }
 
 Result<StatedQuestion> state(const Asking& asking, const algorithms::VarianceAsked& what) {
@@ -346,7 +393,7 @@ namespace {
 bool adds_shares(const releases::Ask& ask) {
   using Form = releases::PersonContribution::Form;
   const std::optional<releases::PersonContribution>& persons = ask.records.persons;
-  if (!persons || persons->form == Form::Any) return false;
+  if (!persons || persons->form == Form::Any || persons->form == Form::Number) return false;
   return persons->form == Form::Total || persons->records_max > 1;
 }
 

@@ -25,6 +25,7 @@ enum class KindAsked : std::uint8_t {
   Sum,
   Variance,
   Histogram,
+  RecordsPerPerson,
   Quantiles,
   Table,
   Covariance,
@@ -74,7 +75,8 @@ struct Written {
 };
 
 bool is_binned(KindAsked kind) {
-  return kind == KindAsked::Histogram || kind == KindAsked::Quantiles || kind == KindAsked::SelectedQuantile;
+  return kind == KindAsked::Histogram || kind == KindAsked::RecordsPerPerson || kind == KindAsked::Quantiles ||
+         kind == KindAsked::SelectedQuantile;
 }
 std::optional<FunctionKind> function_kind(KindAsked kind) {
   if (kind == KindAsked::Marginals) return FunctionKind::Marginals;
@@ -106,6 +108,7 @@ Written read_question(config::Section& section) {
        {"sum", KindAsked::Sum},
        {"variance", KindAsked::Variance},
        {"histogram", KindAsked::Histogram},
+       {"records_per_person", KindAsked::RecordsPerPerson},
        {"quantiles", KindAsked::Quantiles},
        {"table", KindAsked::Table},
        {"covariance", KindAsked::Covariance},
@@ -119,8 +122,9 @@ Written read_question(config::Section& section) {
        {"linear_model", KindAsked::LinearModel}},
       "count: records with a value, or with each of a column's values; mean, sum, variance (with the mean and the "
       "standard deviation): of a column of numbers, where the value used for a missing one counts; missing: records "
-      "whose number was missing, of a column with an indicator; histogram: records in each of its cells; quantiles: "
-      "interpolated in cells; table: records with each combination of values; covariance: means, covariances and "
+      "whose number was missing, of a column with an indicator; histogram: records in each of its cells; "
+      "records_per_person, of unit person: how many persons have how many records; quantiles: interpolated in cells; "
+      "table: records with each combination of values; covariance: means, covariances and "
       "correlations; regression: coefficients of least squares; and what undertone query asks later, as often as "
       "anybody "
       "likes: marginals, the share of the records with all or any of some values; kernels, how many records are near "
@@ -165,7 +169,7 @@ Written read_question(config::Section& section) {
   }
   const bool several = out.reports && out.kind == KindAsked::Mean && section.has("columns");
   if (several) section.refuse("column", "expected none beside columns");
-  if (every || (!is_listed(out.kind) && !several)) {
+  if (every || (!is_listed(out.kind) && !several && out.kind != KindAsked::RecordsPerPerson)) {
     out.column = section.text("column", "a feature or the label, by its name in data; not of what has columns");
     out.complete = out.complete && !out.column.empty();
   }
@@ -198,14 +202,15 @@ Written read_question(config::Section& section) {
       out.edges = section.numbers(
           "edges",
           "of histogram, quantiles and selected_quantile, in the column's unit: ascending, from its lower bound to "
-          "its upper one; a cell holds its upper edge");
+          "its upper one; a cell holds its upper edge. Of records_per_person: whole numbers from 0 to records_max "
+          "(default: all of them)");
     }
-    if (every || !section.has("edges")) {
+    if (every || (!section.has("edges") && out.kind != KindAsked::RecordsPerPerson)) {
       out.bins = section.integer("bins", 2, kBinsMax, "instead of edges: so many cells of one width");
     } else {
       section.refuse("bins", "expected none beside edges");
     }
-    out.complete = out.complete && (out.bins >= 2 || !out.edges.empty());
+    out.complete = out.complete && (out.kind == KindAsked::RecordsPerPerson || out.bins >= 2 || !out.edges.empty());
   }
   if (every || out.kind == KindAsked::Quantiles || out.kind == KindAsked::SelectedQuantile) {
     out.probabilities =
@@ -234,7 +239,7 @@ Written read_question(config::Section& section) {
                                     "of budget half_widths: what its noise interval over all silos is to have, in "
                                     "records or in the unit of the column",
                                     true);
-  if (every || section.has("persons")) {
+  if (every || (out.kind != KindAsked::RecordsPerPerson && section.has("persons"))) {
     section.otherwise("persons", "mean");
     out.persons = section.choice<PersonsAsked>(
         "persons",
@@ -245,7 +250,8 @@ Written read_question(config::Section& section) {
         "of unit person, of whom records_max records may count: mean (default): she counts with the mean over them; "
         "one_record: with one of them, drawn afresh. Of counts, histograms and tables also: any: once in every cell "
         "that one of them is in, as in how many patients ever had a diagnosis; total: with all of them, as in how many "
-        "visits there were, which takes as much more noise");
+        "visits there were, which takes as much more noise. Total is of mean and sum as well, which are then of "
+        "records, and the number of records comes with them at no cost");
   }
   section.finish();
   return out;
@@ -470,8 +476,12 @@ std::optional<StatisticAsked> parse_number_question(config::Section& section, co
   };
   switch (written.kind) {
     case KindAsked::Mean:
+      if (written.persons == PersonsAsked::Total)
+        return asked("mean", algorithms::CountedSumAsked{number->low, number->high, true});
       return asked("mean", MeanAsked{number->low, number->high});
     case KindAsked::Sum:
+      if (written.persons == PersonsAsked::Total)
+        return asked("sum", algorithms::CountedSumAsked{number->low, number->high, false});
       return asked("sum", algorithms::SumAsked{number->low, number->high});
     case KindAsked::Variance:
       return asked("variance", algorithms::VarianceAsked{number->low, number->high});
@@ -542,9 +552,11 @@ std::vector<StatisticAsked> parse_written(config::Section& section, const Writte
       : written.reports && written.kind == KindAsked::Mean ? parse_reported_means(section, written, known)
       : written.kind == KindAsked::Count                   ? parse_count(section, written, known)
       : written.kind == KindAsked::Table                   ? parse_table(section, "columns", known, written.columns)
-      : written.kind == KindAsked::Covariance              ? parse_covariance(section, written, known)
-      : written.kind == KindAsked::Regression              ? parse_regression(section, written, known)
-                                                           : parse_number_question(section, written, known);
+      : written.kind == KindAsked::RecordsPerPerson
+          ? std::optional(StatisticAsked{"records per person", 0, HistogramAsked{written.edges, {}}})
+      : written.kind == KindAsked::Covariance ? parse_covariance(section, written, known)
+      : written.kind == KindAsked::Regression ? parse_regression(section, written, known)
+                                              : parse_number_question(section, written, known);
   if (asked && function && written.reports) {
     auto& reported = std::get<algorithms::FunctionAsked>(asked->what);
     reported.reports = written.randomiser;
@@ -572,14 +584,43 @@ std::vector<StatisticAsked> parse_question(config::Section& section, const Colum
   std::vector<StatisticAsked> out = parse_written(section, written, known);
   using Form = releases::PersonContribution::Form;
   for (StatisticAsked& asked : out) {
+    if (written.kind == KindAsked::RecordsPerPerson) {
+      asked.persons = Form::Number;
+      continue;
+    }
     asked.one_record = written.persons == PersonsAsked::OneRecord;
     asked.persons = written.persons == PersonsAsked::Any     ? Form::Any
                     : written.persons == PersonsAsked::Total ? Form::Total
                                                              : Form::Mean;
-    if (asked.persons != Form::Mean) asked.name += fmt::format(", {}", releases::to_string(asked.persons));
+    if (std::holds_alternative<algorithms::CountedSumAsked>(asked.what))
+      asked.name += " over records";
+    else if (asked.persons != Form::Mean)
+      asked.name += fmt::format(", {}", releases::to_string(asked.persons));
     if (asked.one_record) asked.name += ", one record of each";
   }
   return out;
+}
+
+Status settle_record_cells(StatisticAsked& asked, const std::optional<releases::PersonContribution>& person) {
+  if (asked.persons != releases::PersonContribution::Form::Number) return {};
+  if (!person)
+    return Error{ErrorCode::InvalidArgument, fmt::format("{}: expected unit \"person\", who has records", asked.name)};
+  auto& cells = std::get<HistogramAsked>(asked.what);
+  if (cells.edges.empty())
+    for (std::int64_t edge = 0; edge <= person->records_max; ++edge) cells.edges.push_back(static_cast<double>(edge));
+  const auto most = static_cast<double>(person->records_max);
+  for (std::size_t i = 0; i < cells.edges.size(); ++i) {
+    const double edge = cells.edges[i];
+    if (edge != std::nearbyint(edge) || (i > 0 && edge <= cells.edges[i - 1])) break;
+    cells.encoded.push_back(2.0 * edge / most - 1.0);  // as a silo encodes numbers of records
+  }
+  if (cells.encoded.size() == cells.edges.size() && cells.edges.size() >= 3 && cells.edges.front() == 0.0 &&
+      cells.edges.back() == most)
+    return {};
+  return Error{ErrorCode::InvalidArgument,
+               fmt::format("{}: expected 3 or more edges, ascending whole numbers from 0 to {}, which is records_max "
+                           "and at least 2",
+                           asked.name, person->records_max)};
 }
 
 }  // namespace undertone::jobs

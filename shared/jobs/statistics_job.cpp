@@ -8,6 +8,7 @@
 #include "shared/jobs/cohort_section.hpp"
 #include "shared/jobs/participation_section.hpp"
 #include "shared/jobs/privacy_section.hpp"
+#include "shared/jobs/statistic_question.hpp"
 #include "shared/jobs/statistics_choices.hpp"
 #include "shared/jobs/statistics_section.hpp"
 
@@ -92,6 +93,10 @@ Result<ReadJob> read_statistics_job(config::Section& root, std::string name, dat
   }
   asked.settings.unit = privacy.unit;
   if (job.person) asked.settings.person_records_max = job.person->records_max;
+  for (algorithms::StatisticAsked& one : asked.settings.questions)
+    if (const Status cells = settle_record_cells(one, job.person); !cells)
+      problems.add("/statistics/questions", cells.error().message);
+  if (!problems.none()) return problems.error();
   return ReadJob(std::move(job), std::move(asked.settings), asked.noise, problems.file());
 }
 

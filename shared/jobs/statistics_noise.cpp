@@ -197,8 +197,12 @@ Result<std::vector<double>> strengths_for(const StatisticsSettings& settings,
                    fmt::format("the {}: expected half_width, as the budget is by them", asked.name)};
     const std::optional<double> width = width_of_total(asked, records);
     if (!width) {
-      return Error{ErrorCode::InvalidArgument,
-                   fmt::format("the {}: widths are of counts, means, sums, histograms and tables", asked.name)};
+      return Error{
+          ErrorCode::InvalidArgument,
+          fmt::format(
+              "the {}: widths are of counts, means, sums, histograms and tables, and not of means or sums beside the "
+              "number of records",
+              asked.name)};
     }
     const Sized own = sized(asked, settings.noise, settings);
     targets.push_back({*width, own.size.sensitivity, own.step});
@@ -212,6 +216,8 @@ Result<std::vector<double>> strengths_for(const StatisticsSettings& settings,
 
 Result<StatisticsSettings> with_noise_for(StatisticsSettings settings, const StatisticsNoise& noise,
                                           const std::vector<releases::SiloFacts>& cohort) {
+  for (const StatisticAsked& asked : settings.questions)
+    if (Status sound = algorithms::Statistics::check_unit(asked, settings.unit); !sound) return sound.error();
   const CohortNoise promises(cohort);
   if (WorkMeter::stopped()) return Error{ErrorCode::LimitExceeded, "the choice of noise was stopped"};
   UNDERTONE_TRY(settle_functions(settings.questions, promises));

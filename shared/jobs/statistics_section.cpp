@@ -51,7 +51,8 @@ AskedStatistics parse_statistics(config::Section section, const data::Schema& sc
   for (config::Section question : section.objects("questions", 1, algorithms::Statistics::kQuestionsMax,
                                                   "each a release of its own: together they spend what is promised")) {
     for (StatisticAsked& asked : parse_question(question, known)) {
-      if (algorithms::is_single(asked)) {
+      // Sums beside the number of records are totals of the same two numbers, whichever of them is asked for.
+      if (algorithms::is_single(asked) || std::holds_alternative<algorithms::CountedSumAsked>(asked.what)) {
         const auto* count = std::get_if<CountAsked>(&asked.what);
         const auto [first, is_new] =
             places.emplace(std::tuple(asked.coordinate, asked.what.index(), count != nullptr && count->complement,

@@ -84,6 +84,20 @@ void put_width(const algorithms::StatisticAsked& asked, const TotalNoise& noise,
             out.half_width *= noise.records;
             out.of = "the sum, in the column's unit";
           },
+          [&](const algorithms::CountedSumAsked& what) {
+            const double centre = what.low + 0.5 * (what.high - what.low);
+            const double half = 0.5 * (what.high - what.low);
+            if (what.is_mean) {
+              mean(what.low, what.high);
+              out.of =
+                  "the mean of records, in the column's unit, if everybody has as many as may count; with fewer it "
+                  "is as much wider";
+            } else {
+              out.half_width = std::hypot(centre, half) * noise.half_width;
+              out.of = "the sum over records, in the column's unit";
+            }
+            out.of += fmt::format("; of the number of records {:.4g}", noise.half_width);
+          },
           [&](const algorithms::VarianceAsked& what) {
             mean(what.low, what.high);
             // s^2 = v2 + 4 m^2 v1 + 2 v1^2, at the largest |m|, 1.

@@ -15,8 +15,7 @@ Result<mechanisms::GaussianLattice> gaussian_statistic(const Release& release, r
       releases::pair_distance(std::get<releases::FeaturesMap>(release.ask.map), release.ask.records.persons);
   const std::int64_t most = release.records_drawn * releases::units_of_one(release.ask);  // of one total
   if (distance.counts) return mechanisms::gaussian_counts(std::llround(distance.l2_squared), shift, most);
-  return mechanisms::gaussian_values(std::sqrt(distance.l2_squared), shift, release.ask.dimension,
-                                     release.records_drawn);
+  return mechanisms::gaussian_values(std::sqrt(distance.l2_squared), shift, release.ask.dimension, most);
 }
 
 Result<mechanisms::LaplaceLattice> laplace_statistic(const Release& release, releases::Epsilon epsilon) {
@@ -24,7 +23,7 @@ Result<mechanisms::LaplaceLattice> laplace_statistic(const Release& release, rel
       releases::pair_distance(std::get<releases::FeaturesMap>(release.ask.map), release.ask.records.persons);
   const std::int64_t most = release.records_drawn * releases::units_of_one(release.ask);  // of one total
   if (distance.counts) return mechanisms::laplace_cells(std::llround(distance.l1), epsilon, most);
-  return mechanisms::laplace_moments(distance.l1, epsilon, release.ask.dimension, release.records_drawn);
+  return mechanisms::laplace_moments(distance.l1, epsilon, release.ask.dimension, most);
 }
 
 /// One of a feature map's totals or cells, by scores that one record moves by at most `levels` each, or by the

@@ -107,17 +107,38 @@ PairDistance pair_distance(const FeaturesMap& map, const std::optional<PersonCon
   const double squared = whole ? std::nearbyint(bound.l2 * bound.l2) : bound.l2 * bound.l2;
   if (!persons || (persons->form == Shape::Mean && persons->records_max == 1)) return {bound.l1, squared, whole};
   if (persons->form == Shape::Mean) return {bound.l1, bound.l2 * bound.l2, false};
-  UNDERTONE_CHECK(is_of_cells(map) && whole && (persons->form == Shape::Any || persons->form == Shape::Total));
+  UNDERTONE_CHECK(contributes_to(map, persons->form));
   const auto most = static_cast<double>(persons->records_max);
-  if (persons->form == Shape::Total) return {most * bound.l1, most * most * squared, true};
+  if (persons->form == Shape::Number) return {bound.l1, squared, true};
+  if (persons->form == Shape::Total) return {most * bound.l1, most * most * squared, whole};
   // The two are vectors of 0 and 1, each with so many ones at most.
   const double ones = std::min(2.0 * most, static_cast<double>(statistics::dimension(map.features)));
   return {ones, ones, true};
 }
 
-bool is_of_cells(const FeaturesMap& map) noexcept {
-  return std::holds_alternative<statistics::CountMap>(map.features) ||
-         std::holds_alternative<statistics::CellsMap>(map.features);
+bool contributes_to(const FeaturesMap& map, PersonContribution::Form form) noexcept {
+  using Shape = PersonContribution::Form;
+  const auto* cells = std::get_if<statistics::CellsMap>(&map.features);
+  const bool counted = cells != nullptr || std::holds_alternative<statistics::CountMap>(map.features);
+  switch (form) {
+    case Shape::Mean:
+      return true;
+    case Shape::Any:
+      return counted;
+    case Shape::Total:
+      return counted || std::holds_alternative<statistics::CountedSumMap>(map.features);
+    case Shape::Number: {
+      const auto* bins = cells == nullptr || cells->axes.size() != 1
+                             ? nullptr
+                             : std::get_if<statistics::BinnedCells>(&cells->axes.front());
+      return bins != nullptr && bins->coordinate == 0;
+    }
+    case Shape::ClippedMean:
+    case Shape::MeanOfClipped:
+    case Shape::CappedSum:
+      break;
+  }
+  return false;
 }
 
 std::int64_t units_of_one(const Ask& ask) noexcept {
@@ -250,26 +271,26 @@ bool takes_persons(const Ask& ask) {
         ask.kind() != QuestionKind::LocalRun)))
     return false;
   return std::visit(
-      Overloaded{
-          [](const GradientMap& /*map*/) { return true; }, [](const GradientDifferenceMap& /*map*/) { return true; },
-          [](const MetricsMap& /*map*/) { return true; }, [](const ScoresMap& /*map*/) { return true; },
-          [](const PathMap& /*map*/) { return true; },
-          // Control variates carry what a person said from round to round.
-          [](const LocalRunMap& map) { return !map.steps.controlled; },
-          [](const LocalChoicesMap& /*map*/) { return true; },
-          // The proof is for a Hessian of rank one, a record's.
-          [](const MinimiserMap& /*map*/) { return false; },
-          // Totals of persons are of feature maps.
-          [&](const StatisticMap& /*map*/) {
-            return ask.reports() != nullptr && ask.records.persons &&
-                   ask.records.persons->form == PersonContribution::Form::Mean;
-          },
-          [&](const FeaturesMap& map) {
-            using Shape = PersonContribution::Form;
-            const Shape form = ask.records.persons ? ask.records.persons->form : Shape::Mean;
-            const bool sums = std::holds_alternative<SumForm>(ask.form);
-            return form == Shape::Mean || (sums && is_of_cells(map) && (form == Shape::Any || form == Shape::Total));
-          }},
+      Overloaded{[](const GradientMap& /*map*/) { return true; },
+                 [](const GradientDifferenceMap& /*map*/) { return true; },
+                 [](const MetricsMap& /*map*/) { return true; }, [](const ScoresMap& /*map*/) { return true; },
+                 [](const PathMap& /*map*/) { return true; },
+                 // Control variates carry what a person said from round to round.
+                 [](const LocalRunMap& map) { return !map.steps.controlled; },
+                 [](const LocalChoicesMap& /*map*/) { return true; },
+                 // The proof is for a Hessian of rank one, a record's.
+                 [](const MinimiserMap& /*map*/) { return false; },
+                 // Totals of persons are of feature maps.
+                 [&](const StatisticMap& /*map*/) {
+                   return ask.reports() != nullptr && ask.records.persons &&
+                          ask.records.persons->form == PersonContribution::Form::Mean;
+                 },
+                 [&](const FeaturesMap& map) {
+                   using Shape = PersonContribution::Form;
+                   const Shape form = ask.records.persons ? ask.records.persons->form : Shape::Mean;
+                   const bool sums = std::holds_alternative<SumForm>(ask.form);
+                   return form == Shape::Mean || (sums && contributes_to(map, form));
+                 }},
       ask.map);
 }
 

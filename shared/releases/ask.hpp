@@ -156,13 +156,15 @@ struct PairDistance {
 /// Of persons the same numbers bound the means over their records, as a hull is no wider than what it is of, but shares
 /// of records are not whole. With one record of each person they are whole. Where a person counts once in every cell
 /// that she is in, her s records reach s cells at most, and so do another person's. Where all of her records count, s
-/// of them move totals s times as far as one does. A missing record adds zero, and a record's vector is no longer than
-/// two such vectors can be apart. Source: spec person-unit 6.1, 6.2. @see statistics::pairwise_bound
-/// @param persons nothing: the units are records @pre of `Any` and `Total`: the map is of cells
+/// of them move totals s times as far as one does. The cell that her number of records is in is one cell. A missing
+/// record adds zero, and a record's vector is no longer than two such vectors can be apart. Source: spec
+/// person-unit 6.1, 6.2. @see statistics::pairwise_bound
+/// @param persons nothing: the units are records @pre persons can contribute so to the map. @see contributes_to
 [[nodiscard]] PairDistance pair_distance(const FeaturesMap& map, const std::optional<PersonContribution>& persons);
 
-/// Returns whether a map's contributions are 0 or 1 in each cell, as `Any` and `Total` of persons need.
-[[nodiscard]] bool is_of_cells(const FeaturesMap& map) noexcept;
+/// Returns whether a person can contribute to a map in this way: `Mean` goes with every map, `Any` with cells, `Total`
+/// with cells and with counted sums, `Number` with the cells of one number alone, which is the map's first coordinate.
+[[nodiscard]] bool contributes_to(const FeaturesMap& map, PersonContribution::Form form) noexcept;
 
 /// The l2 norm that a contribution is within; null where the bound says none.
 [[nodiscard]] const ClipNorm* l2_clip_of(const Bound& bound) noexcept;

@@ -36,6 +36,8 @@ std::string_view to_string(PersonContribution::Form form) noexcept {
       return "any";
     case PersonContribution::Form::Total:
       return "total";
+    case PersonContribution::Form::Number:
+      return "number";
   }
   return "";
 }
@@ -48,6 +50,8 @@ std::string counted_by(const PersonContribution& person) {
       return fmt::format("each once in every cell that any of {} is in", few);
     case PersonContribution::Form::Total:
       return fmt::format("each by {}, all of which count", few);
+    case PersonContribution::Form::Number:
+      return fmt::format("each by how many records she has, where more than {0} count as {0}", person.records_max);
     default:
       break;
   }

@@ -12,10 +12,10 @@ namespace undertone::releases {
 /// the data set, however many there are. Source: spec person-unit 1.
 enum class Unit : std::uint8_t { Record = 1, Person = 2 };
 
-/// A person contributes a mean, a sum or the largest number, over as many of her records as may count. Where she has
-/// more, these are drawn afresh for each release and in secret. But for `Any` and `Total`, of which
-/// `pair_distance` says how far two persons are apart, she moves a sum as far as one record would.
-/// Source: spec person-unit 3.1, 6.
+/// A person contributes a mean, a sum or the largest number, over as many of her records as may count, or how many
+/// these are. Where she has more, they are drawn afresh for each release and in secret. But for `Any` and `Total`, of
+/// which `pair_distance` says how far two persons are apart, she moves a sum as far as one record would. Source: spec
+/// person-unit 3.1, 6.
 struct PersonContribution {
   enum class Form : std::uint8_t {
     ClippedMean = 1,    // of gradients, clipped once: of linear models
@@ -23,7 +23,8 @@ struct PersonContribution {
     Mean = 3,           // of a feature map, which is bounded by itself: of statistics
     CappedSum = 4,      // of gradients, each clipped and divided by `records_max`: a sum, which grows with her records
     Any = 5,            // of cells: 1 of each cell that a record of hers is in
-    Total = 6           // of cells: how many of her records are in each
+    Total = 6,          // of cells and counted sums: the sum over her records
+    Number = 7          // of cells of a number: the one that her number of records is in, whatever is in them
   };
   std::int64_t records_max = 16;  // s: public, and fixed before anybody looks at the data
   Form form = Form::ClippedMean;
@@ -31,7 +32,7 @@ struct PersonContribution {
 };
 inline constexpr std::int64_t kPersonRecordsMax = 64;
 
-/// "clipped_mean", "mean_of_clipped", "mean", "capped_sum", "any", "total"
+/// "clipped_mean", "mean_of_clipped", "mean", "capped_sum", "any", "total", "number"
 [[nodiscard]] std::string_view to_string(PersonContribution::Form form) noexcept;
 /// Says for people how a person counts in a statistic: "each by the mean over 16 of her records at most".
 [[nodiscard]] std::string counted_by(const PersonContribution& person);

@@ -31,6 +31,10 @@ struct GroupTotals {
 };
 /// The mean of a group, sum / count, by Fieller's inversion. Where the count is within four standard deviations of its
 /// noise: [-1, 1], and no value.
+///
+/// It holds for persons as well, each of whom adds (c, s) = (m / k, sum of u / k) for m <= k records. These lie in the
+/// triangle with the corners (0, 0), (1, 1) and (1, -1). For x = s - t c with mean 0 the convex x^2 is largest on the
+/// corners, where its mean is E c (1 - t^2): what a group's records have, with c in place of 0 or 1.
 /// @return an error where a number is not finite
 /// Source: Fieller 1954; spec statistics 10.
 [[nodiscard]] Result<Stated> state_group_mean(const GroupTotals& group, Confidence confidence, bool sampling);

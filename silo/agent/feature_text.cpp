@@ -70,6 +70,9 @@ std::string describe_features(const statistics::FeatureMap& features, const data
                    return "the counts of " + axes;
                  },
                  [&](const statistics::SumMap& map) { return "the sum of " + number(map.coordinate); },
+                 [&](const statistics::CountedSumMap& map) {
+                   return fmt::format("the number of records and the sum of {}", number(map.coordinate));
+                 },
                  [&](const statistics::MomentsMap& map) {
                    return fmt::format("the sums of {} and of its square", number(map.coordinate));
                  },

@@ -138,8 +138,19 @@ std::string mean_of_each(const planning::Release& release) {
   if (persons->form == Form::Total)
     return fmt::format(", each person by {} of her records at most, all of which count, drawn afresh and in secret",
                        persons->records_max);
+  if (persons->form == Form::Number)
+    return fmt::format(", where more than {0} count as {0} and nothing in the records is looked at",
+                       persons->records_max);
   return fmt::format(", each person by the mean over {} of her records at most, drawn afresh and in secret",
                      persons->records_max);
+}
+
+/// What is added up over persons or records.
+std::string describe_totals(const planning::Release& release, const data::Schema& schema) {
+  const std::optional<releases::PersonContribution>& persons = release.ask.records.persons;
+  if (persons && persons->form == releases::PersonContribution::Form::Number)
+    return fmt::format("the counts of persons by how many records they have, in {} cells,", release.ask.dimension);
+  return describe_features(std::get<releases::FeaturesMap>(release.ask.map).features, schema);
 }
 
 /// Of a feature map's totals.
@@ -285,7 +296,7 @@ std::string describe_segment(const planning::Plan::Segment& segment, const data:
     const std::string_view units = releases::plural_of(release.ask.unit());
     return fmt::format(
         "{} times {} over {} {} {}{}, with {} noise of standard deviation {:.4g} on each of {} totals{}{}",
-        segment.rounds, describe_features(map->features, schema), release.records_drawn, block_of(release), units,
+        segment.rounds, describe_totals(release, schema), release.records_drawn, block_of(release), units,
         mean_of_each(release), laplace ? "discrete Laplace" : "Gaussian", stddev, release.ask.dimension,
         statistics::counts(map->features) ? fmt::format(", in {}", units)
                                           : std::string(", of numbers that are scaled to [-1, 1] and cut to it"),

@@ -475,14 +475,15 @@ PrivacyStatement make_unplanned_statement(const SiloId& silo, const std::string&
 
 PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, const RunId& run, const jobs::Job& job,
                                 const planning::Plan& plan, const releases::SiloFacts& facts, const RunAccount& account,
-                                std::chrono::milliseconds release_interval, crypto::NoiseKind noise) {
+                                std::chrono::milliseconds release_interval, crypto::NoiseKind noise, bool alone) {
   const double odometer = plan.epsilon_of(account.rounds);
   const Trust trust = trust_of(job, plan);
   const bool local = trust.assumption.empty();
   const double epsilon = account.returned ? 0.0 : account.epsilon.value_rounded_up();
   const double delta = account.returned ? 0.0 : account.delta.value_rounded_up();
-  const std::vector<std::string> gaps =
+  std::vector<std::string> gaps =
       not_covered(facts, release_interval, draws_exactly(plan) || draws_generalised(plan), job.unit);
+  if (alone) gaps.emplace_back("a person with several records without an id: each of them is protected by itself");
   const std::vector<std::string> advisories = advisories_of(job, plan, account);
   const std::string without = local ? "" : advisories.empty() ? without_trust(plan) : "not stated: see the advisory";
   const bool persons = job.unit == releases::Unit::Person;
@@ -549,7 +550,9 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
   text += fmt::format("Privacy statement of {} for its data set \"{}\", job \"{}\"\n", silo.name(), dataset, job.name);
   text += fmt::format("  run          {}\n", run.hex());
   text += fmt::format("  unit         one {}{}\n", releases::to_string(job.unit),
-                      persons ? ": all records with her id in this data set, however many" : "");
+                      alone ? ": all records with her id in this data set, however many, or one record without an id"
+                      : persons ? ": all records with her id in this data set, however many"
+                                : "");
   text += local ? "  adversary    everybody outside the silo together: coordinator, other silos, network\n"
                 : fmt::format("  adversary    {}\n  trusted      {}\n  without it   {}\n", trust.adversary,
                               trust.assumption, without);

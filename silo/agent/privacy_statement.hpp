@@ -27,9 +27,11 @@ struct PrivacyStatement {
 /// @param account of the run, from the ledger
 /// @param release_interval of the policy: the statement names the channel of time where it is zero
 /// @param noise what drew the noise: anything but secure noise voids the statement, which then says so first
+/// @param alone of a data set of persons: the owner lets each record without an id be a person of its own
 [[nodiscard]] PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, const RunId& run,
                                               const jobs::Job& job, const planning::Plan& plan,
                                               const releases::SiloFacts& facts, const RunAccount& account,
-                                              std::chrono::milliseconds release_interval, crypto::NoiseKind noise);
+                                              std::chrono::milliseconds release_interval, crypto::NoiseKind noise,
+                                              bool alone = false);
 
 }  // namespace undertone::silo

@@ -165,6 +165,10 @@ int silo_main(int argc, char** argv, const char* program, crypto::NoiseKind nois
   add_command->add_option("--public-value", added.public_value, "what public records have in that column");
   add_command->add_option("--person", added.person_column,
                           "a column of the data that holds a person's id: persons are then protected, for good");
+  add_command
+      ->add_option("--without-id", added.without_id,
+                   "a record without an id: refuse (default), or alone, which makes it a person of its own")
+      ->check(CLI::IsMember({"refuse", "alone"}));
   bool publish = false;
   CLI::App* amend =
       add(*dataset, "amend", "Accept a data set's present content for its ledger; all spending is carried over",

@@ -253,6 +253,12 @@ bool SiloHost::has_statement(const SiloMachine& machine, const RunId& run, const
   return false;
 }
 
+bool SiloHost::protects_alone(const std::string& dataset) const {
+  return std::any_of(config_->datasets.begin(), config_->datasets.end(), [&](const DatasetConfig& one) {
+    return one.name == dataset && one.person && one.person->without_id_alone;
+  });
+}
+
 std::filesystem::path SiloHost::statement_of(const RunId& run, const std::string& ending) const {
   return config_->statements / (run.hex() + ending);
 }
@@ -274,7 +280,8 @@ void SiloHost::write_statement(const RunId& run) {
     if (!recorded)
       return make_unplanned_statement(config_->id, machine->dataset_name(), run, *account, recorded.error().message);
     return make_statement(config_->id, machine->dataset_name(), run, recorded->job, recorded->plan,
-                          recorded->job.member(config_->id)->facts, *account, interval, noise_);
+                          recorded->job.member(config_->id)->facts, *account, interval, noise_,
+                          protects_alone(machine->dataset_name()));
   });
   if (!composed) {  // a start composes it again: it goes on without, and says so
     spdlog::error("statement_not_written run={} reason={}", run.hex(), quoted_text(composed.error().message));

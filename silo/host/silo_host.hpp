@@ -62,6 +62,8 @@ class SiloHost {
   [[nodiscard]] boost::asio::awaitable<void> keep_credentials();
   /// Whether an ended run's statement stands and says all that is known; one that does not is put aside.
   [[nodiscard]] bool has_statement(const SiloMachine& machine, const RunId& run, const RunAccount& account) const;
+  /// Whether each record without an id is a person of its own in this data set.
+  [[nodiscard]] bool protects_alone(const std::string& dataset) const;
   [[nodiscard]] std::filesystem::path statement_of(const RunId& run, const std::string& ending) const;
   void write_statement(const RunId& run);
 

@@ -228,17 +228,37 @@ class PersonSums final : public RecordSums {
     const auto at = static_cast<Eigen::Index>(column);
     auto mean = features_.col(at);
     double constant = 0.0;
-    for (std::size_t i = 0; i < factors.size(); ++i) {
+    const auto weight_of = [&](std::size_t i) {
       const double weight = factors[i] / divisor * each;  // at most 1
-      // What does not count is not looked at: its numbers are another person's, or not finite.
-      const double* row = weight == 0.0 ? zeros_.data() : block.features.col(hers.rows[i]).data();
-      const Eigen::Map<const Eigen::VectorXd> x(row, mean.size());
-      if (i == 0) {
-        mean = weight * x;
-      } else {
-        mean += weight * x;
-      }
       constant += weight;
+      return weight;
+    };
+    const auto row = [&](std::size_t i, double weight) {
+      // What does not count is not looked at: its numbers are another person's, or not finite.
+      const double* numbers =
+          weight == 0.0 ? zeros_.data() : block.features.data() + hers.rows[i] * block.features.rows();
+      return Eigen::Map<const Eigen::VectorXd>(numbers, mean.size());
+    };
+    std::size_t i = 0;
+    // Four rows in one pass, added up in the order of single ones.
+    for (; i + 4 <= factors.size(); i += 4) {
+      const double a = weight_of(i);
+      const double b = weight_of(i + 1);
+      const double c = weight_of(i + 2);
+      const double d = weight_of(i + 3);
+      if (i == 0) {
+        mean = a * row(i, a) + b * row(i + 1, b) + c * row(i + 2, c) + d * row(i + 3, d);
+      } else {
+        mean = mean + a * row(i, a) + b * row(i + 1, b) + c * row(i + 2, c) + d * row(i + 3, d);
+      }
+    }
+    for (; i < factors.size(); ++i) {
+      const double weight = weight_of(i);
+      if (i == 0) {
+        mean = weight * row(i, weight);
+      } else {
+        mean += weight * row(i, weight);
+      }
     }
     // She adds nothing, perhaps since her records cancel. Zeros would be added up in another way, which takes longer.
     if (largest == 0.0 || (constant == 0.0 && mean.isZero(0.0))) {

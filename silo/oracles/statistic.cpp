@@ -108,12 +108,12 @@ statistics::EncodedRecords records_of(const RecordSums::Drawn& drawn) {
 
 using PersonForm = releases::PersonContribution::Form;
 
-/// Hands on what every person who is read contributes: the mean of phi over her records, its largest or its total. Her
-/// number of records changes neither the work nor what is looked at.
-/// @param add takes the contribution, [dimension]
+/// Hands on what every person who is read contributes: the mean of phi over her records, its largest, or its total in
+/// whole units. Her number of records changes neither the work nor what is looked at.
+/// @param units of 1, to which each record is rounded of a total @param add takes the contribution, [dimension]
 template <class Add>
-void for_contributions(const statistics::FeatureMap& features, PersonForm form, const RecordSums::Drawn& drawn,
-                       Eigen::Index dimension, const Add& add) {
+void for_contributions(const statistics::FeatureMap& features, PersonForm form, double units,
+                       const RecordSums::Drawn& drawn, Eigen::Index dimension, const Add& add) {
   const bool largest = form == PersonForm::Any;
   Eigen::VectorXd own(dimension);
   Eigen::VectorXd whole(dimension);
@@ -127,6 +127,8 @@ void for_contributions(const statistics::FeatureMap& features, PersonForm form, 
     dropped.setZero();
     for (std::size_t i = 0; i < rows.size(); ++i) {
       statistics::contribution(features, encoded_record(drawn.block, rows[i]), own);
+      if (form == PersonForm::Total)
+        for (double& number : own) number = static_cast<double>(statistics::rounded_units(number, units));
       Eigen::VectorXd& into = i < counted ? whole : dropped;
       if (largest) {
         into = into.cwiseMax(own);
@@ -136,6 +138,21 @@ void for_contributions(const statistics::FeatureMap& features, PersonForm form, 
     }
     if (form == PersonForm::Mean) whole /= static_cast<double>(std::max<std::size_t>(counted, 1));
     add(whole);
+  }
+}
+
+/// This counts persons in the cells that their numbers of records are in. Nothing of the records is looked at.
+void add_numbers_of_records(const statistics::FeatureMap& features, std::int64_t units, const RecordSums::Drawn& drawn,
+                            std::span<std::int64_t> totals) {
+  const auto most = static_cast<std::int64_t>(drawn.persons->records_max());
+  Eigen::VectorXd own(static_cast<Eigen::Index>(totals.size()));
+  for (const std::int64_t person : drawn.positions) {
+    const auto place = static_cast<std::size_t>(person);
+    const std::int64_t hers = drawn.block.starts[place + 1] - drawn.block.starts[place];
+    // As a number between 0 and the most is encoded, so that a number on an edge is on the encoded one.
+    const double encoded = 2.0 * static_cast<double>(std::min(hers, most)) / static_cast<double>(most) - 1.0;
+    statistics::contribution(features, {{&encoded, 1}, 0.0}, own);
+    for (std::size_t j = 0; j < totals.size(); ++j) totals[j] += std::llrint(own[static_cast<Eigen::Index>(j)]) * units;
   }
 }
 
@@ -166,14 +183,18 @@ std::vector<std::int64_t> feature_totals(const statistics::FeatureMap& features,
   UNDERTONE_CHECK(statistics::check(features, width).has_value());
   std::vector<std::int64_t> totals(static_cast<std::size_t>(statistics::dimension(features)), 0);
   if (drawn.persons != nullptr) {
+    UNDERTONE_CHECK(releases::contributes_to({features}, form));
+    if (form == PersonForm::Number) {
+      add_numbers_of_records(features, lattice.clip, drawn, totals);
+      return totals;
+    }
     const auto scale = static_cast<double>(lattice.clip);
     const auto size = static_cast<Eigen::Index>(totals.size());
-    for_contributions(features, form, drawn, size, [&](const Eigen::VectorXd& hers) {
+    for_contributions(features, form, scale, drawn, size, [&](const Eigen::VectorXd& hers) {
       for (std::size_t j = 0; j < totals.size(); ++j) {
         const double number = hers[static_cast<Eigen::Index>(j)];
-        // All of her records are counted in whole numbers, as many as may count at most, which the plan has room for.
-        totals[j] +=
-            form == PersonForm::Total ? std::llrint(number) * lattice.clip : statistics::rounded_units(number, scale);
+        // A total is in whole units, of as many records as may count at most, which the plan has room for.
+        totals[j] += form == PersonForm::Total ? std::llrint(number) : statistics::rounded_units(number, scale);
       }
     });
     return totals;
@@ -189,7 +210,7 @@ std::vector<std::int64_t> scored_totals(const statistics::FeatureMap& features, 
   UNDERTONE_CHECK(statistics::check(features, width).has_value());
   std::vector<std::int64_t> totals(static_cast<std::size_t>(statistics::dimension(features)), 0);
   const auto size = static_cast<Eigen::Index>(totals.size());
-  for_contributions(features, PersonForm::Mean, drawn, size, [&](const Eigen::VectorXd& mean) {
+  for_contributions(features, PersonForm::Mean, 1.0, drawn, size, [&](const Eigen::VectorXd& mean) {
     if (ranked) return add_ranked(mean, levels, totals);
     for (std::size_t j = 0; j < totals.size(); ++j) {
       const double number = mean[static_cast<Eigen::Index>(j)];
@@ -258,7 +279,7 @@ void for_ball_vectors(const statistics::BallMap& ball, const RecordSums::Drawn& 
   } else if (drawn.block.rows() == 0) {
     for (std::size_t i = 0; i < drawn.positions.size(); ++i) use(vector);  // nobody has a record
   } else {
-    for_contributions(ball, PersonForm::Mean, drawn, ball.length(), use);
+    for_contributions(ball, PersonForm::Mean, 1.0, drawn, ball.length(), use);
   }
 }
 

@@ -43,6 +43,17 @@ void print_column(const data::ColumnFacts& facts, const data::Schema& schema, bo
   fmt::print("{}\n", line);
 }
 
+/// What the owner of persons' records may want to mend in the file. The ids themselves are shown to nobody.
+void print_ids(const LoadedDataset& loaded) {
+  if (loaded.near_ids > 0)
+    fmt::print(
+        "  {} persons have ids that differ from another's in case, zeros at the beginning or blanks within alone: "
+        "if they are one person under two ids, the promise holds for each id by itself\n",
+        loaded.near_ids);
+  if (loaded.without_id > 0)
+    fmt::print("  {} records have no id, and each of them is protected as a person of its own\n", loaded.without_id);
+}
+
 struct Counts {
   explicit Counts(const data::Dataset& dataset)
       : training(dataset.training.count()),
@@ -195,13 +206,16 @@ int check_data(const OwnerOptions& options) {
     }
     // Without a ledger the digest is of no use, so a key of the moment will do.
     const Result<SigningKey> key = SigningKey::from_seed(std::string(32, '\0'));
-    const Result<LoadedDataset> loaded = load_dataset(dataset, ledger ? *ledger->key : *key, progress_line());
+    DatasetConfig looked = dataset;
+    if (looked.person) looked.person->looks_for_near_ids = values;
+    const Result<LoadedDataset> loaded = load_dataset(looked, ledger ? *ledger->key : *key, progress_line());
     if (!loaded) return fail(loaded.error());
     fmt::print("data set \"{}\"\n", dataset.name);
     fmt::print("  {}, {} columns used, {} features after encoding\n",
                counts_text(Counts(loaded->dataset), dataset.holdout_public), loaded->columns.size(),
                loaded->dataset.training.features.rows());
     for (const data::ColumnFacts& facts : loaded->columns) print_column(facts, dataset.schema, values);
+    if (values && dataset.person) print_ids(*loaded);
     if (ledger) stops = print_findings(content_findings(ledger->ledger->dataset(), loaded->identity)) || stops;
     stops = print_findings(count_findings(options.config, *config, dataset.name, loaded->dataset.training.count())) ||
             stops;
@@ -322,6 +336,7 @@ int add_dataset(const OwnerOptions& options, const NewDataset& added) {
     entry["holdout_seed"] = added.holdout_seed;
   } else {
     entry["person"] = {{"column", added.person_column}};
+    if (added.without_id != "refuse") entry["person"]["without_id"] = added.without_id;
   }
   entry["holdout_public"] = added.holdout_public;
   if (!added.public_file.empty() && !added.public_column.empty())

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <unistd.h>
 
 #include "shared/base/byte_stream.hpp"
@@ -27,6 +28,34 @@ data::PersonKey person_key(const SigningKey& key, const std::string& dataset, st
   const Digest digest = hash.finish();
   data::PersonKey out{};
   std::copy_n(digest.begin(), out.size(), out.begin());
+  return out;
+}
+
+/// Gives each record without an id a key of its own, of its content and its number among those of the same content. So
+/// it keeps its place while others change, and which of several equal ones stands where is told to nobody: they are
+/// equal.
+void set_alone(const SigningKey& key, const std::string& dataset, data::CsvRecords& read) {
+  std::map<data::PersonKey, std::size_t> alike;
+  for (const std::size_t record : read.alone) {
+    data::PersonKey& own = read.persons[record];
+    const std::size_t number = alike[own]++;
+    const std::string content(reinterpret_cast<const char*>(own.data()), own.size());
+    own = person_key(key, dataset, fmt::format("  {} {}", number, content));  // no content begins with two blanks
+  }
+}
+
+/// Counts persons whose ids nearly agree with another's.
+std::int64_t near_ids(const data::CsvRecords& read) {
+  std::vector<std::pair<data::PersonKey, data::PersonKey>> ids;
+  for (std::size_t i = 0; i < read.near_ids.size(); ++i)
+    if (read.near_ids[i] != data::PersonKey{}) ids.emplace_back(read.near_ids[i], read.persons[i]);
+  std::sort(ids.begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  std::int64_t out = 0;
+  for (std::size_t from = 0, to = 0; from < ids.size(); from = to) {
+    while (to < ids.size() && ids[to].first == ids[from].first) ++to;
+    out += to - from > 1 ? static_cast<std::int64_t>(to - from) : 0;
+  }
   return out;
 }
 
@@ -101,7 +130,11 @@ Result<LoadedDataset> load_dataset(const DatasetConfig& config, const SigningKey
   if (!read) return read.error();
   if (seen != size)
     return Error{ErrorCode::InvalidData, fmt::format("{}: changed while it was read", config.csv.string())};
-  UNDERTONE_TRY(models::Records declared, take_public(config, key, file.finish(), *read));
+  const Digest bytes = file.finish();
+  const std::int64_t near = near_ids(*read);
+  const auto without_id = static_cast<std::int64_t>(read->alone.size());
+  set_alone(key, config.name, *read);
+  UNDERTONE_TRY(models::Records declared, take_public(config, key, bytes, *read));
   Result<data::Dataset> dataset = config.person ? data::split_persons(read->records, read->persons, config.split)
                                                 : data::split(read->records, config.split);
   if (!dataset) return Error{dataset.error().code, fmt::format("{}: {}", config.csv.string(), dataset.error().message)};
@@ -119,6 +152,7 @@ Result<LoadedDataset> load_dataset(const DatasetConfig& config, const SigningKey
   if (config.person) {  // with the bytes of the file, this says which record is whose
     rule.text("persons");
     rule.text(config.person->column);
+    if (config.person->without_id_alone) rule.text("alone");
   }
   content.update(rule.bytes());
   DatasetIdentity identity{config.name, content.finish(), {}, {}};
@@ -131,7 +165,7 @@ Result<LoadedDataset> load_dataset(const DatasetConfig& config, const SigningKey
   if (config.holdout_public) identity.public_holdout = digest_of(key, "public holdout", dataset->holdout);
   if (declared.count() > 0) identity.public_records = digest_of(key, "public records", declared);
   dataset->public_records = std::move(declared);
-  return LoadedDataset{*std::move(dataset), std::move(identity), std::move(read->columns)};
+  return LoadedDataset{*std::move(dataset), std::move(identity), std::move(read->columns), near, without_id};
 }
 
 Error of_ledger(Error error) {

@@ -18,6 +18,10 @@ struct LoadedDataset {
   data::Dataset dataset;
   DatasetIdentity identity;
   std::vector<data::ColumnFacts> columns;  // for the administrator's terminal alone
+  /// So many persons have ids that agree with another's but for case, zeros at the beginning or blanks within; and so
+  /// many records have no id. Both are for the owner's terminal alone. The first is 0 where nobody looked.
+  std::int64_t near_ids = 0;
+  std::int64_t without_id = 0;
 };
 
 using Progress = std::function<void(std::uint64_t bytes, std::uint64_t of, std::int64_t records)>;

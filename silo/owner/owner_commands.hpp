@@ -64,7 +64,8 @@ struct NewDataset {
   std::filesystem::path public_file = {};  // all of whose records are public; empty: none
   std::string public_column = {};          // or the column of csv that marks public records, and with what
   std::string public_value = {};
-  std::string person_column = {};  // whose each record is, where persons are protected; empty: records are
+  std::string person_column = {};     // whose each record is, where persons are protected; empty: records are
+  std::string without_id = "refuse";  // or "alone"
 };
 [[nodiscard]] int add_dataset(const OwnerOptions& options, const NewDataset& dataset);
 /// Takes a data set out of the configuration. Its ledger, head and key stay where they are, and so does what its

@@ -178,6 +178,11 @@ void parse_public(config::Section section, const std::filesystem::path& folder, 
 data::PersonColumn parse_person(config::Section section) {
   data::PersonColumn out;
   out.column = section.text("column", "of csv, that holds a person's id: hashed as it is read, and told to nobody");
+  section.otherwise("without_id", "refuse");
+  out.without_id_alone = section.choice<bool>("without_id", {{"refuse", false}, {"alone", true}},
+                                              "a record whose cell there is empty: refuse (default) makes it an error "
+                                              "of the file; alone makes each such record "
+                                              "a person of its own, who is then protected as a record is");
   section.finish();
   return out;
 }

@@ -288,6 +288,42 @@ TEST(StatisticsCoverageTest, SharesOfPersonsRecordsCover) {
   }
 }
 
+/// The mean over the records of persons of whom 8 count at most: whoever has more of them says more. What is covered is
+/// the ratio of the law's two means.
+TEST(StatisticsCoverageTest, MeansOfPersonsRecordsCover) {
+  constexpr int kPersonRuns = 3000;
+  static constexpr int kMost = 8;
+  const auto add = [](Draws& draws, double& records, double& numbers) {
+    const PersonDrawn person = person_of(draws);
+    const int counted = std::min(kMost, person.records);
+    for (int record = 0; record < counted; ++record)
+      numbers += std::clamp(0.4 * person.level + 0.3 * draws.normal(), -1.0, 1.0) / kMost;
+    records += static_cast<double>(counted) / kMost;
+  };
+  Draws many(99);
+  double records = 0.0;
+  double numbers = 0.0;
+  for (int i = 0; i < 4'000'000; ++i) add(many, records, numbers);
+  const double truth = numbers / records;
+  for (const std::int64_t persons : {60, 400}) {
+    for (const bool laplace : {false, true}) {
+      const CoordinateNoise noise = laplace ? CoordinateNoise(LaplaceNoise{1024.0 * 1024.0, 0x1p-20})
+                                            : CoordinateNoise(GaussianNoise{1.0 / shift(1.0), 0x1p-20});
+      const NoiseLaw law = NoiseLaw::create({{noise, 1.0}}).value();
+      Draws draws(static_cast<std::uint64_t>(persons) + (laplace ? 7 : 0));
+      Found found;
+      for (int run = 0; run < kPersonRuns; ++run) {
+        double count = draws.of(noise);
+        double sum = draws.of(noise);
+        for (std::int64_t i = 0; i < persons; ++i) add(draws, count, sum);
+        const Stated stated = state_group_mean({count, sum, std::nullopt, law, law, 0.0}, k95, true).value();
+        found.add(*stated.population, truth);
+      }
+      EXPECT_GE(found.coverage(), coverage_min(kPersonRuns)) << persons << " persons at " << truth;
+    }
+  }
+}
+
 /// Quantiles of the law of a random record of a random person, through cells that persons are in with shares.
 TEST(StatisticsCoverageTest, QuantilesOfPersonsRecordsCover) {
   constexpr int kPersonRuns = 3000;

@@ -71,6 +71,11 @@ void add_persons(Named& out) {
     {"kind":"loss","columns":["x0"],"response":"x1","loss":"squared","intercept":false,"degree":1,"form":"reports"},
     {"kind":"vector_mean","columns":["x0","x1"],"form":"reports","adapter":"lift"}]})";
   out.emplace_back("persons, functions from reports", of_persons(strings).dump());
+  SmallFederation records;
+  records.statistics = R"({"noise":"laplace","sampling_intervals":true,"questions":[
+    {"kind":"records_per_person","edges":[0,1,2,4,8]},{"kind":"mean","column":"x1","persons":"total"},
+    {"kind":"sum","column":"x2","persons":"total"},{"kind":"count","column":"y","value":"yes","persons":"any"}]})";
+  out.emplace_back("persons, numbers of records", of_persons(records).dump());
   out.emplace_back("persons, choices", of_persons(federation_of_choices()).dump());
 }
 

@@ -62,6 +62,7 @@ std::string_view kind_of(const StatisticAsked& asked) noexcept {
       Overloaded{[](const CountAsked& /*what*/) -> std::string_view { return "count"; },
                  [](const MeanAsked& /*what*/) -> std::string_view { return "mean"; },
                  [](const SumAsked& /*what*/) -> std::string_view { return "sum"; },
+                 [](const CountedSumAsked& what) -> std::string_view { return what.is_mean ? "mean" : "sum"; },
                  [](const VarianceAsked& /*what*/) -> std::string_view { return "variance"; },
                  [](const HistogramAsked& /*what*/) -> std::string_view { return "histogram"; },
                  [](const QuantilesAsked& /*what*/) -> std::string_view { return "quantiles"; },
@@ -115,6 +116,9 @@ std::optional<FeatureMap> features_of(const StatisticAsked& asked, NoiseKind noi
           },
           [&](const MeanAsked& /*what*/) -> std::optional<FeatureMap> { return statistics::SumMap{asked.coordinate}; },
           [&](const SumAsked& /*what*/) -> std::optional<FeatureMap> { return statistics::SumMap{asked.coordinate}; },
+          [&](const CountedSumAsked& /*what*/) -> std::optional<FeatureMap> {
+            return statistics::CountedSumMap{asked.coordinate};
+          },
           [&](const VarianceAsked& /*what*/) -> std::optional<FeatureMap> {
             return statistics::MomentsMap{asked.coordinate, laplace};
           },
@@ -158,15 +162,19 @@ std::optional<FeatureMap> features_of(const StatisticAsked& asked, NoiseKind noi
 }
 
 bool takes_persons(const StatisticAsked& asked) noexcept {
-  if (asked.persons != releases::PersonContribution::Form::Mean) {
+  using Form = releases::PersonContribution::Form;
+  if (asked.persons == Form::Number) return std::holds_alternative<HistogramAsked>(asked.what);
+  if (asked.persons != Form::Mean) {
     const auto* count = std::get_if<CountAsked>(&asked.what);
     // A complement is of records: whoever has none with a value may have several without it.
     return (count != nullptr && !count->complement) || std::holds_alternative<HistogramAsked>(asked.what) ||
-           std::holds_alternative<TableAsked>(asked.what);
+           std::holds_alternative<TableAsked>(asked.what) ||
+           (asked.persons == Form::Total && std::holds_alternative<CountedSumAsked>(asked.what));
   }
   return std::visit(
       Overloaded{[](const CountAsked& /*what*/) { return true; }, [](const MeanAsked& /*what*/) { return true; },
-                 [](const SumAsked& /*what*/) { return true; }, [](const VarianceAsked& /*what*/) { return true; },
+                 [](const SumAsked& /*what*/) { return true; }, [](const CountedSumAsked& /*what*/) { return false; },
+                 [](const VarianceAsked& /*what*/) { return true; },
                  [](const HistogramAsked& /*what*/) { return true; },
                  [](const QuantilesAsked& /*what*/) { return true; }, [](const TableAsked& /*what*/) { return true; },
                  [&](const CovarianceAsked& what) { return !what.near_normal || asked.one_record; },

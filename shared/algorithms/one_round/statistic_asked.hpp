@@ -28,12 +28,20 @@ struct SumAsked {
   double low = 0.0;
   double high = 0.0;  // > low
 };
+/// The mean of records, or their sum, beside their number: of persons, of each of whom all records count that may.
+/// Source: spec person-unit 6.2, 6.3.
+struct CountedSumAsked {
+  double low = 0.0;
+  double high = 0.0;     // > low
+  bool is_mean = false;  // else the sum
+};
 /// Its mean, variance and standard deviation.
 struct VarianceAsked {
   double low = 0.0;
   double high = 0.0;  // > low
 };
-/// How many records have a number in each cell (e_j, e_(j+1)].
+/// How many records have a number in each cell (e_j, e_(j+1)]; or, where persons contribute as `Number`, how many
+/// persons have a number of records in it.
 struct HistogramAsked {
   std::vector<double> edges;    // in the unit of the column: its lower bound, .., its upper bound
   std::vector<double> encoded;  // the same as records are encoded
@@ -125,9 +133,9 @@ struct StatisticAsked {
   std::size_t coordinate = 0;  // of an encoded record, where it is of one. @see releases::StatisticMap
   std::variant<CountAsked, MeanAsked, SumAsked, VarianceAsked, HistogramAsked, QuantilesAsked, TableAsked,
                CovarianceAsked, RegressionAsked, ReportsAsked, FunctionAsked, SelectedQuantileAsked, LeastLossAsked,
-               VectorMeanAsked, LinearModelAsked>
-      what;
-  double weight = 1.0;                    // > 0: of its noise in a split budget
+               VectorMeanAsked, LinearModelAsked, CountedSumAsked>
+      what;             // choices that are kept for a run name an alternative by its index: a new one comes last
+  double weight = 1.0;  // > 0: of its noise in a split budget
   std::optional<double> half_width = {};  // wanted of its interval, in its unit
   std::string column = {};                // of data, where it is of one
   /// This says how a person contributes where the unit is a person. `one_record` goes with `Mean`, which is then the

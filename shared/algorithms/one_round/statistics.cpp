@@ -145,23 +145,28 @@ Result<std::unique_ptr<Statistics>> Statistics::create(const StatisticsSettings&
     return Error{ErrorCode::Internal, "statistics: as much noise as questions"};
   for (const StatisticAsked& asked : settings.questions) {
     if (Status sound = check_question(asked, settings.noise); !sound) return sound.error();
-    const bool of_persons = asked.one_record || asked.persons != releases::PersonContribution::Form::Mean;
-    if (settings.unit == releases::Unit::Record && of_persons)
-      return Error{ErrorCode::InvalidArgument,
-                   fmt::format("the {}: expected no \"persons\": the unit is a record", asked.name)};
-    if (settings.unit == releases::Unit::Person && !takes_persons(asked)) {
-      return Error{ErrorCode::InvalidArgument,
-                   fmt::format("the {}: {} of persons is not served{}", asked.name, kind_of(asked),
-                               asked.persons != releases::PersonContribution::Form::Mean
-                                   ? " as \"any\" or \"total\", which are of counts, histograms and tables; a count of "
-                                     "a label's negative value is asked for as a table"
-                               : std::holds_alternative<CovarianceAsked>(asked.what) ||
-                                       std::holds_alternative<SelectedQuantileAsked>(asked.what)
-                                   ? " with intervals for the population: the records of a person are not independent"
-                                   : "")};
-    }
+    if (Status sound = check_unit(asked, settings.unit); !sound) return sound.error();
   }
   return std::unique_ptr<Statistics>(new Statistics(settings));
+}
+
+Status Statistics::check_unit(const StatisticAsked& asked, releases::Unit unit) {
+  const bool of_persons = asked.one_record || asked.persons != releases::PersonContribution::Form::Mean;
+  if (unit == releases::Unit::Record && of_persons)
+    return Error{ErrorCode::InvalidArgument,
+                 fmt::format("the {}: expected no \"persons\": the unit is a record", asked.name)};
+  if (unit == releases::Unit::Person && !takes_persons(asked)) {
+    return Error{ErrorCode::InvalidArgument,
+                 fmt::format("the {}: {} of persons is not served{}", asked.name, kind_of(asked),
+                             asked.persons != releases::PersonContribution::Form::Mean
+                                 ? " as \"any\" or \"total\", which are of counts, histograms and tables, total also "
+                                   "of means and sums; a count of a label's negative value is asked for as a table"
+                             : std::holds_alternative<CovarianceAsked>(asked.what) ||
+                                     std::holds_alternative<SelectedQuantileAsked>(asked.what)
+                                 ? " with intervals for the population: the records of a person are not independent"
+                                 : "")};
+  }
+  return {};
 }
 
 Status Statistics::check_form(const StatisticAsked& asked, statistics::NoiseKind noise) {

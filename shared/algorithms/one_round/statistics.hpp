@@ -50,6 +50,8 @@ class Statistics final : public FederatedAlgorithm {
 
   /// Whether noise of the law hides what is asked for at all: an error that says of which law it can be asked.
   [[nodiscard]] static Status check_form(const StatisticAsked& asked, statistics::NoiseKind noise);
+  /// Whether the unit can contribute to a question as it asks. Nothing else may be asked of one that it cannot.
+  [[nodiscard]] static Status check_unit(const StatisticAsked& asked, releases::Unit unit);
   /// @return an error where there are no questions or too many, or the bounds of a mean are none
   [[nodiscard]] static Result<std::unique_ptr<Statistics>> create(const StatisticsSettings& settings);
   /// What it asks, in order: a release a question. @param shape of no meaning: bounds are the questions' own

@@ -67,16 +67,24 @@ TEST(PersonRowsTest, RowOfACalibration) {
   const Bracket at = drawn_persons(0.504144, 2'000, 100, 200, 1e-6);
   EXPECT_LE(at.lower, 2.0);
   EXPECT_NEAR(at.upper, 2.0, 0.04);
+  // Row 52: of draws of 500 of 10,000 slots, of which she has five. Her own shift may be larger than if persons were
+  // drawn.
+  const Bracket slots = group_epsilon({{shift_of(0.599096 / 5.0), 500, 10'000, false, 200}}, 5, delta_of(1e-6)).value();
+  EXPECT_LE(slots.lower, 2.0);
+  EXPECT_NEAR(slots.upper, 2.0, 0.04);
 }
 
-/// Rows 28 to 32 say that two persons' means are no farther apart than two records can be.
+/// Rows 28 to 34 say that two persons' means are no farther apart than two records can be.
 TEST(PersonRowsTest, RowsOfMaps) {
   const statistics::BinnedCells five{0, {-1.0, -0.6, -0.2, 0.2, 0.6, 1.0}};
-  EXPECT_NEAR(statistics::pairwise_bound(statistics::MomentsMap{0, false}).l2, 2.0, 1e-12);  // 28
-  EXPECT_NEAR(statistics::pairwise_bound(statistics::MomentsMap{0, true}).l1, 2.0, 1e-12);   // 29
-  EXPECT_NEAR(statistics::pairwise_bound(statistics::FourMomentsMap{0}).l2, 2.23607, 1e-5);  // 30
-  EXPECT_NEAR(statistics::pairwise_bound(statistics::CellsMap{{five}}).l1, 2.0, 1e-12);      // 31
-  EXPECT_NEAR(statistics::pairwise_bound(statistics::CellsMap{{five}}).l2, 1.41421, 1e-5);   // 32
+  EXPECT_NEAR(statistics::pairwise_bound(statistics::MomentsMap{0, false}).l2, 2.0, 1e-12);    // 28
+  EXPECT_NEAR(statistics::pairwise_bound(statistics::MomentsMap{0, true}).l1, 2.0, 1e-12);     // 29
+  EXPECT_NEAR(statistics::pairwise_bound(statistics::FourMomentsMap{0}).l2, 2.23607, 1e-5);    // 30
+  EXPECT_NEAR(statistics::pairwise_bound(statistics::CellsMap{{five}}).l1, 2.0, 1e-12);        // 31
+  EXPECT_NEAR(statistics::pairwise_bound(statistics::CellsMap{{five}}).l2, 1.41421, 1e-5);     // 32
+  EXPECT_EQ(statistics::pairwise_bound(statistics::GroupMomentsMap{five, 0, false}).l1, 4.0);  // 33
+  EXPECT_EQ(statistics::pairwise_bound(statistics::CountedSumMap{0}).l1, 2.0);                 // 34
+  EXPECT_EQ(statistics::pairwise_bound(statistics::CountedSumMap{0}).l2, 2.0);
 }
 
 }  // namespace

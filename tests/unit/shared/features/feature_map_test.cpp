@@ -99,6 +99,7 @@ TEST(FeatureMapTest, NoTwoRecordsAreFartherApartThanItsBoundAndSomeAreAsFar) {
                                   {CellsMap{{kGroups}}, true, true},
                                   {CellsMap{{kGroups, kEight}}, true, true},
                                   {SumMap{0}, true, true},
+                                  {CountedSumMap{0}, true, true},
                                   {MomentsMap{0, false}, true, true},
                                   {MomentsMap{0, true}, true, true},
                                   {FourMomentsMap{0}, false, true},
@@ -123,8 +124,8 @@ TEST(FeatureMapTest, NoTwoRecordsAreFartherApartThanItsBoundAndSomeAreAsFar) {
 
 TEST(FeatureMapTest, OnALatticeTheIntegersKeepTheBound) {
   for (const FeatureMap& map : std::vector<FeatureMap>{
-           CountMap{kGroups, 1}, CellsMap{{kGroups}}, CellsMap{{kGroups, kEight}}, SumMap{0}, MomentsMap{0, false},
-           MomentsMap{0, true}, FourMomentsMap{0}, GroupMomentsMap{kGroups, 0, false},
+           CountMap{kGroups, 1}, CellsMap{{kGroups}}, CellsMap{{kGroups, kEight}}, SumMap{0}, CountedSumMap{0},
+           MomentsMap{0, false}, MomentsMap{0, true}, FourMomentsMap{0}, GroupMomentsMap{kGroups, 0, false},
            GroupMomentsMap{kGroups, 0, true}, TreeMap{kEight}}) {
     for (const std::int64_t units : {std::int64_t{1}, std::int64_t{7}, std::int64_t{1000}, std::int64_t{1} << 20U}) {
       SCOPED_TRACE(testing::Message() << name_of(map) << " at " << units);
@@ -132,7 +133,7 @@ TEST(FeatureMapTest, OnALatticeTheIntegersKeepTheBound) {
       const Distance found = farthest_integers(map, units, hostile_grid());
       EXPECT_LE(found.l1, static_cast<double>(bound.l1));
       EXPECT_LE(found.l2, bound.l2);
-      if (counts(map) || std::holds_alternative<SumMap>(map)) {
+      if (counts(map) || std::holds_alternative<SumMap>(map) || std::holds_alternative<CountedSumMap>(map)) {
         EXPECT_EQ(found.l1, static_cast<double>(bound.l1));
         EXPECT_NEAR(found.l2, bound.l2, 1e-12 * bound.l2);
       }

@@ -57,6 +57,8 @@ std::vector<FeatureMap> maps() {
       TreeMap{binned(0, {-1.0, -0.75, -0.5, -0.25, 0.0, 0.25, 0.5, 0.75, 1.0})},
       SumMap{2},
       SumMap{kWidth},
+      CountedSumMap{2},
+      CountedSumMap{kWidth},
       MomentsMap{0, false},
       MomentsMap{kWidth, true},
       FourMomentsMap{1},

@@ -26,9 +26,9 @@ TEST(NamedBlocksTest, EveryTotalIsInOneBlockAndInOrder) {
   const IndicatorCells cells{2, 2};
   for (const FeatureMap& map :
        {FeatureMap(CountMap{cells, 0}), FeatureMap(CellsMap{{cells}}), FeatureMap(SumMap{0}),
-        FeatureMap(MomentsMap{0, true}), FeatureMap(MomentsMap{0, false}), FeatureMap(FourMomentsMap{0}),
-        FeatureMap(GroupMomentsMap{cells, 0, true}), FeatureMap(VectorMomentsMap{{0, 1, 2}}),
-        FeatureMap(TreeMap{{0, {-1.0, -0.5, 0.0, 0.5, 1.0}}})}) {
+        FeatureMap(CountedSumMap{0}), FeatureMap(MomentsMap{0, true}), FeatureMap(MomentsMap{0, false}),
+        FeatureMap(FourMomentsMap{0}), FeatureMap(GroupMomentsMap{cells, 0, true}),
+        FeatureMap(VectorMomentsMap{{0, 1, 2}}), FeatureMap(TreeMap{{0, {-1.0, -0.5, 0.0, 0.5, 1.0}}})}) {
     SCOPED_TRACE(name_of(map));
     Eigen::Index next = 0;
     for (const NamedBlock& block : named_blocks(map)) {
@@ -47,6 +47,8 @@ TEST(NamedBlocksTest, TheirFactorsAreThoseThatContributionsHave) {
     EXPECT_DOUBLE_EQ(sum_in(MomentsMap{0, laplace}, "numbers"), 0.5);
     EXPECT_DOUBLE_EQ(sum_in(MomentsMap{0, laplace}, "squares"), 0.25);
   }
+  EXPECT_DOUBLE_EQ(sum_in(CountedSumMap{0}, "records"), 1.0);
+  EXPECT_DOUBLE_EQ(sum_in(CountedSumMap{0}, "numbers"), 0.5);
   EXPECT_DOUBLE_EQ(sum_in(FourMomentsMap{0}, "squares"), 0.25);
   EXPECT_DOUBLE_EQ(sum_in(FourMomentsMap{0}, "cubes"), 0.125);
   EXPECT_DOUBLE_EQ(sum_in(FourMomentsMap{0}, "fourth powers"), 0.0625);

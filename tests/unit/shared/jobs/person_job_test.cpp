@@ -5,6 +5,8 @@
 
 #include "shared/jobs/job.hpp"
 #include "shared/jobs/joint_promise_of.hpp"
+#include "shared/jobs/round_spec.hpp"
+#include "shared/jobs/stated_statistics.hpp"
 #include "shared/planning/answer_work.hpp"
 #include "shared/planning/plan_digest.hpp"
 #include "tests/support/fault_world.hpp"
@@ -242,6 +244,125 @@ TEST(PersonJobTest, EveryStatisticIsPlannedForPersonsOrRefusedInWords) {
        {R"({"questions":[{"kind":"linear_model","columns":["x0","x1"],"response":"y","form":"reports"}]})",
         R"({"questions":[{"kind":"selected_quantile","column":"x0","bins":8,"probabilities":[0.5],"ends":true}]})"})
     EXPECT_NE(problem_with(refused).find("of persons"), std::string::npos) << refused << problem_with(refused);
+}
+
+/// This is a job of one question to persons, what its silos say without noise, and the statement of it.
+StatedQuestion stated_of_persons(const Json& question, const std::vector<std::vector<double>>& real) {
+  tests::SmallFederation federation;
+  federation.statistics = Json{{"sampling_intervals", true}, {"questions", Json::array({question})}}.dump();
+  Json text = of_persons(federation);
+  for (Json& member : text["cohort"]) member["persons"] = 100'000;
+  const Job job = parse_job(text.dump(), "job.json").value();
+  std::vector<planning::Plan> plans;
+  std::vector<std::vector<std::int64_t>> totals;
+  for (std::size_t i = 0; i < real.size(); ++i) {
+    plans.push_back(plan_of(job, job.cohort[i]).value());
+    const int step = round_spec(job, plans.back().release({0})->ask).lattice.step_log2;
+    std::vector<std::int64_t>& own = totals.emplace_back();
+    for (const double value : real[i]) own.push_back(std::llround(std::ldexp(value, -step)));
+  }
+  std::vector<SiloTotals> silos;
+  for (std::size_t i = 0; i < real.size(); ++i)
+    silos.push_back({job.cohort[i].facts.records, plans[i].release({0}), &totals[i]});
+  const auto* settings = job.algorithm.as<algorithms::StatisticsSettings>();
+  return state_question(settings->questions[0], *settings, silos).value();
+}
+
+/// A mean of records is the ratio of two totals of one release, and a sum is made of both.
+TEST(PersonJobTest, MeansAndSumsOfRecordsComeWithTheNumberOfRecords) {
+  // Column x0 is from -1 to 1. The silos' persons have 300,000 and 200,000 records, whose numbers add up to 60,000 and
+  // -10,000.
+  const std::vector<std::vector<double>> real = {{300'000.0, 60'000.0}, {200'000.0, -10'000.0}};
+  const StatedQuestion mean = stated_of_persons({{"kind", "mean"}, {"column", "x0"}, {"persons", "total"}}, real);
+  ASSERT_EQ(mean.estimates.size(), 2U);
+  EXPECT_EQ(mean.estimates[0].name, "mean");
+  EXPECT_NEAR(*mean.estimates[0].stated.value, 0.1, 1e-9);
+  EXPECT_TRUE(mean.estimates[0].stated.noise.holds(0.1));
+  EXPECT_EQ(mean.estimates[0].stated.method, statistics::Method::Fieller);
+  EXPECT_LT(mean.estimates[0].stated.population->low, mean.estimates[0].stated.noise.low);
+  EXPECT_NE(mean.estimates[0].stated.note.find("of records, each by 8"), std::string::npos);
+  EXPECT_EQ(mean.estimates[1].name, "records");
+  EXPECT_NEAR(*mean.estimates[1].stated.value, 500'000.0, 1e-3);
+  EXPECT_TRUE(mean.estimates[1].stated.noise.holds(500'000.0));
+  const StatedQuestion sum = stated_of_persons({{"kind", "sum"}, {"column", "x0"}, {"persons", "total"}}, real);
+  EXPECT_EQ(sum.estimates[0].name, "sum");
+  EXPECT_NEAR(*sum.estimates[0].stated.value, 50'000.0, 1e-3);
+  // Where silos may have no records at all, nothing is said.
+  const StatedQuestion nothing =
+      stated_of_persons({{"kind", "mean"}, {"column", "x0"}, {"persons", "total"}}, {{1.0, 5.0}, {-3.0, 2.0}});
+  EXPECT_FALSE(nothing.estimates[0].stated.value);
+  EXPECT_EQ(nothing.estimates[0].stated.noise.low, -1.0);
+}
+
+TEST(PersonJobTest, AHistogramOfRecordsPerPersonIsOfWholePersons) {
+  const StatedQuestion stated =
+      stated_of_persons({{"kind", "records_per_person"}, {"edges", {0, 1, 4, 8}}}, {{50'000, 30'000, 20'000}});
+  ASSERT_EQ(stated.estimates.size(), 3U);
+  EXPECT_EQ(stated.estimates[2].name, "(4, 8]");
+  EXPECT_NEAR(*stated.estimates[2].stated.value, 20'000.0, 1e-3);
+  EXPECT_EQ(stated.estimates[2].stated.method, statistics::Method::Exact);
+  EXPECT_NE(stated.estimates[2].stated.note.find("where more than 8 count as 8"), std::string::npos);
+  EXPECT_EQ(stated_of_persons({{"kind", "records_per_person"}}, {std::vector<double>(8, 12'500.0)}).estimates.size(),
+            8U);
+  const auto problem_with = [](const Json& question, bool persons) {
+    tests::SmallFederation federation;
+    federation.statistics = Json{{"questions", Json::array({question})}}.dump();
+    return persons ? problem_of(of_persons(federation)) : problem_of(Json::parse(federation.job()));
+  };
+  for (const std::vector<double>& edges : std::vector<std::vector<double>>{
+           {0, 4}, {1, 4, 8}, {0, 4, 9}, {0, 4.5, 8}, {0, 4, 4, 8}, {0, 6, 3, 8}, {0, 1e300, 8}})
+    EXPECT_NE(problem_with({{"kind", "records_per_person"}, {"edges", edges}}, true).find("whole numbers from 0 to 8"),
+              std::string::npos);
+  EXPECT_NE(problem_with({{"kind", "records_per_person"}}, false).find("expected unit \"person\""), std::string::npos);
+  EXPECT_NE(
+      problem_with({{"kind", "mean"}, {"column", "x0"}, {"persons", "total"}}, false).find("the unit is a record"),
+      std::string::npos);
+  EXPECT_NE(problem_with({{"kind", "mean"}, {"column", "x0"}, {"persons", "any"}}, true).find("total also of means"),
+            std::string::npos);
+  // A mean and a sum beside the number of records are of the same two totals.
+  tests::SmallFederation twice;
+  twice.statistics = Json{{"questions", Json::array({Json{{"kind", "mean"}, {"column", "x0"}, {"persons", "total"}},
+                                                     Json{{"kind", "sum"}, {"column", "x0"}, {"persons", "total"}}})}}
+                         .dump();
+  EXPECT_NE(problem_of(of_persons(twice)).find("question 0 asks for the same"), std::string::npos);
+}
+
+/// Whatever is asked of persons in whatever way, under whichever noise and budget, is planned or refused in words.
+TEST(PersonJobTest, EveryQuestionInEveryWayIsPlannedForPersonsOrRefusedInWords) {
+  const std::vector<Json> questions = {
+      {{"kind", "count"}, {"column", "y"}, {"value", "yes"}},
+      {{"kind", "count"}, {"column", "y"}, {"value", "no"}},
+      {{"kind", "mean"}, {"column", "x0"}},
+      {{"kind", "sum"}, {"column", "x0"}},
+      {{"kind", "variance"}, {"column", "x0"}},
+      {{"kind", "histogram"}, {"column", "x0"}, {"bins", 4}},
+      {{"kind", "records_per_person"}},
+      {{"kind", "quantiles"}, {"column", "x0"}, {"bins", 16}, {"probabilities", {0.5}}},
+      {{"kind", "table"}, {"columns", {"y"}}},
+      {{"kind", "covariance"}, {"columns", {"x0", "x1"}}},
+      {{"kind", "regression"}, {"columns", {"x0"}}, {"response", "x1"}},
+      {{"kind", "marginals"}, {"columns", {"y"}}, {"width", 1}},
+      {{"kind", "loss"}, {"columns", {"x0"}}, {"response", "y"}, {"degree", 3}, {"order", 2}},
+      {{"kind", "selected_quantile"}, {"column", "x0"}, {"bins", 8}, {"probabilities", {0.5}}, {"ends", false}},
+      {{"kind", "vector_mean"}, {"columns", {"x0", "x1"}}, {"norm", 1}},
+      {{"kind", "mean"}, {"column", "x1"}, {"form", "reports"}}};
+  int planned = 0;
+  int refused = 0;
+  for (const Json& question : questions)
+    for (const char* way : {"mean", "one_record", "any", "total"})
+      for (const char* noise : {"cheaper", "laplace", "gaussian"})
+        for (const char* budget : {"equal", "weights", "half_widths"}) {
+          Json asked = question;
+          if (question["kind"] != "records_per_person") asked["persons"] = way;
+          if (std::string(budget) == "half_widths") asked["half_width"] = 40;
+          tests::SmallFederation federation;
+          federation.statistics =
+              Json{{"noise", noise}, {"budget", budget}, {"questions", Json::array({asked})}}.dump();
+          const std::string problem = problem_of(of_persons(federation));
+          (problem.empty() ? planned : refused)++;
+        }
+  EXPECT_GT(planned, 100);
+  EXPECT_GT(refused, 100);
 }
 
 /// Noise is kept for what is asked alike. One count is asked in four ways, and each way has the same noise wherever it

@@ -45,6 +45,7 @@ std::vector<statistics::FeatureMap> maps_of_persons() {
           statistics::CellsMap{{four}},
           statistics::CellsMap{{statistics::IndicatorCells{2, 2}, statistics::SignCells{4}}},
           statistics::SumMap{0},
+          statistics::CountedSumMap{1},
           statistics::MomentsMap{0, false},
           statistics::MomentsMap{1, true},
           statistics::FourMomentsMap{0},
@@ -202,6 +203,72 @@ TEST(PersonTotalsTest, ReplacingAPersonMovesCountsOfAllHerRecordsAsFarAsIsSaidAn
   EXPECT_EQ(releases::pair_distance(many, releases::PersonContribution{3, Form::Any}).l1, 6.0);
   EXPECT_NEAR(std::sqrt(releases::pair_distance(many, releases::PersonContribution{3, Form::Any}).l2_squared), 2.44949,
               1e-5);
+}
+
+/// Spec person-unit 6.3 and row 34: the number of records costs nothing beside their sum. Whoever a person is replaced
+/// by, also by nobody's records, the two totals move by 2 s at most in either norm, in whole units of any lattice, and
+/// pairs reach it.
+TEST(PersonTotalsTest, TheNumberOfRecordsBesideTheirSumMovesNoFartherThanTheSum) {
+  RandomSource random(7);
+  const statistics::FeatureMap map = statistics::CountedSumMap{0};
+  for (const std::int64_t most : {1, 5, 64}) {
+    for (const std::int64_t units : {std::int64_t{1}, std::int64_t{1000}, std::int64_t{1} << 30}) {
+      const releases::PairDistance bound =
+          releases::pair_distance(releases::FeaturesMap{map}, releases::PersonContribution{most, Form::Total});
+      EXPECT_EQ(bound.l1, 2.0 * static_cast<double>(most));
+      EXPECT_EQ(bound.l2_squared, 4.0 * static_cast<double>(most * most));
+      const double scale = static_cast<double>(units);
+      double worst_l1 = 0.0;
+      double worst_l2 = 0.0;
+      for (int trial = 0; trial < 300; ++trial) {
+        const std::int64_t sizes[] = {0, 1, 2, 5, 17, 100};
+        const PersonDraw draw(sha256(fmt::format("{}", trial)), most);
+        const auto person = [&](double side) {
+          models::Records out = totalled_persons({sizes[random.below(6)]}, random, trial % 3 == 0);
+          if (trial % 3 == 1) out.features.setConstant(side);
+          const std::vector<std::int64_t> her = {0};
+          return feature_totals(map, {units, 1.0 / scale}, {out, her, std::nullopt, &draw}, Form::Total);
+        };
+        const std::vector<std::int64_t> first = person(1.0);
+        EXPECT_LE(std::abs(first[1]), first[0]);
+        EXPECT_LE(first[0], most * units);
+        EXPECT_EQ(first[0] % units, 0);
+        const auto [l1, l2_squared] = apart(first, person(-1.0));
+        worst_l1 = std::max(worst_l1, l1 / scale);
+        worst_l2 = std::max(worst_l2, l2_squared / scale / scale);
+      }
+      EXPECT_LE(worst_l1, bound.l1);
+      EXPECT_LE(worst_l2, bound.l2_squared);
+      EXPECT_EQ(worst_l1, bound.l1);
+      EXPECT_EQ(worst_l2, bound.l2_squared);
+    }
+  }
+}
+
+/// Nothing in the records is looked at, and whoever has more than may count is in the last cell.
+TEST(PersonTotalsTest, APersonIsInTheCellOfHowManyRecordsSheHas) {
+  const std::int64_t most = 16;
+  statistics::BinnedCells cells{0, {}};
+  for (const double edge : {0.0, 1.0, 2.0, 4.0, 8.0, 16.0}) cells.edges.push_back(2.0 * edge / 16.0 - 1.0);
+  const statistics::FeatureMap map = statistics::CellsMap{{cells}};
+  RandomSource random(8);
+  for (const bool hostile : {false, true}) {
+    const models::Records block = totalled_persons({0, 1, 2, 3, 4, 5, 8, 9, 16, 17, 400}, random, hostile);
+    EXPECT_EQ(counted_totals(map, block, PersonDraw(sha256("key"), most), Form::Number),
+              (std::vector<std::int64_t>{2, 1, 2, 2, 4}));
+  }
+  const models::Records nobody = totalled_persons({0, 0, 0}, random, false);
+  EXPECT_EQ(counted_totals(map, nobody, PersonDraw(sha256("key"), most), Form::Number),
+            (std::vector<std::int64_t>{3, 0, 0, 0, 0}));
+  const releases::PairDistance bound =
+      releases::pair_distance(releases::FeaturesMap{map}, releases::PersonContribution{most, Form::Number});
+  EXPECT_EQ(bound.l1, 2.0);
+  EXPECT_EQ(bound.l2_squared, 2.0);
+  EXPECT_TRUE(bound.counts);
+  // A map of a record's columns has no such cells.
+  EXPECT_FALSE(
+      releases::contributes_to({statistics::CellsMap{{statistics::BinnedCells{1, {-1.0, 0.0, 1.0}}}}}, Form::Number));
+  EXPECT_FALSE(releases::contributes_to({statistics::CellsMap{{cells, cells}}}, Form::Number));
 }
 
 /// Of a selection among totals, or among the cells that hold a rank: one person moves each total, or the rank of each
