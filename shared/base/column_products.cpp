@@ -25,12 +25,11 @@ double product_portable(const double* x, const double* y, Eigen::Index size) {
   return sum;
 }
 
-using Products = void (*)(const Eigen::MatrixXd& columns, std::span<const std::int64_t> positions, const double* w,
-                          std::span<double> products, std::span<double> squares);
+using Products = void (*)(const Eigen::MatrixXd& columns, Eigen::Index size, std::span<const std::int64_t> positions,
+                          const double* w, std::span<double> products, std::span<double> squares);
 
-void products_portable(const Eigen::MatrixXd& columns, std::span<const std::int64_t> positions, const double* w,
-                       std::span<double> products, std::span<double> squares) {
-  const Eigen::Index size = columns.rows();
+void products_portable(const Eigen::MatrixXd& columns, Eigen::Index size, std::span<const std::int64_t> positions,
+                       const double* w, std::span<double> products, std::span<double> squares) {
   for (std::size_t i = 0; i < positions.size(); ++i) {
     const double* x = columns.col(positions[i]).data();
     products[i] = product_portable(x, w, size);
@@ -38,7 +37,41 @@ void products_portable(const Eigen::MatrixXd& columns, std::span<const std::int6
   }
 }
 
+/// Inlined, so that no code without AVX is entered while the upper halves of its registers are in use.
+[[gnu::always_inline]] inline void sum_from(std::size_t from, std::span<const double* const> columns,
+                                            std::span<const double> weights, std::span<double> out) {
+  for (std::size_t j = from; j < out.size(); ++j) {
+    double sum = weights[0] * columns[0][j];
+    for (std::size_t i = 1; i < columns.size(); ++i) sum += weights[i] * columns[i][j];
+    out[j] = sum;
+  }
+}
+
 #if defined(__x86_64__)
+__attribute__((target("avx2"))) void sum_avx2(std::span<const double* const> columns, std::span<const double> weights,
+                                              std::span<double> out) {
+  std::size_t j = 0;
+  for (; j + kLanes <= out.size(); j += kLanes) {
+    const __m256d first = _mm256_set1_pd(weights[0]);
+    __m256d low = _mm256_mul_pd(first, _mm256_loadu_pd(columns[0] + j));
+    __m256d high = _mm256_mul_pd(first, _mm256_loadu_pd(columns[0] + j + 4));
+    for (std::size_t i = 1; i < columns.size(); ++i) {
+      const __m256d weight = _mm256_set1_pd(weights[i]);
+      low = _mm256_add_pd(low, _mm256_mul_pd(weight, _mm256_loadu_pd(columns[i] + j)));
+      high = _mm256_add_pd(high, _mm256_mul_pd(weight, _mm256_loadu_pd(columns[i] + j + 4)));
+    }
+    _mm256_storeu_pd(out.data() + j, low);
+    _mm256_storeu_pd(out.data() + j + 4, high);
+  }
+  for (; j + 2 <= out.size(); j += 2) {
+    __m128d sum = _mm_mul_pd(_mm_set1_pd(weights[0]), _mm_loadu_pd(columns[0] + j));
+    for (std::size_t i = 1; i < columns.size(); ++i)
+      sum = _mm_add_pd(sum, _mm_mul_pd(_mm_set1_pd(weights[i]), _mm_loadu_pd(columns[i] + j)));
+    _mm_storeu_pd(out.data() + j, sum);
+  }
+  sum_from(j, columns, weights, out);
+}
+
 __attribute__((target("avx2"))) double product_avx2(const double* x, const double* y, Eigen::Index size) {
   const Eigen::Index whole = size - size % kLanes;
   __m256d low = _mm256_setzero_pd();
@@ -53,13 +86,12 @@ __attribute__((target("avx2"))) double product_avx2(const double* x, const doubl
   return sum;
 }
 
-__attribute__((target("avx2"))) void products_avx2(const Eigen::MatrixXd& columns,
+__attribute__((target("avx2"))) void products_avx2(const Eigen::MatrixXd& columns, Eigen::Index size,
                                                    std::span<const std::int64_t> positions, const double* w,
                                                    std::span<double> products, std::span<double> squares) {
-  const Eigen::Index size = columns.rows();
   const Eigen::Index whole = size - size % kLanes;
   for (std::size_t i = 0; i < positions.size(); ++i) {
-    const double* x = columns.data() + positions[i] * size;
+    const double* x = columns.data() + positions[i] * columns.rows();
     __m256d product_low = _mm256_setzero_pd();
     __m256d product_high = _mm256_setzero_pd();
     __m256d square_low = _mm256_setzero_pd();
@@ -98,9 +130,18 @@ Products products_by([[maybe_unused]] VectorUnits units) {
 void column_products(const Eigen::MatrixXd& columns, std::span<const std::int64_t> positions,
                      const Eigen::Ref<const Eigen::VectorXd>& w, std::span<double> products, std::span<double> squares,
                      VectorUnits units) {
-  UNDERTONE_CHECK(w.size() == columns.rows());
+  UNDERTONE_CHECK(w.size() <= columns.rows());
   UNDERTONE_CHECK(products.size() == positions.size() && squares.size() == positions.size());
-  products_by(units)(columns, positions, w.data(), products, squares);
+  products_by(units)(columns, w.size(), positions, w.data(), products, squares);
+}
+
+void weighted_sum(std::span<const double* const> columns, std::span<const double> weights, std::span<double> out,
+                  [[maybe_unused]] VectorUnits units) {
+  UNDERTONE_CHECK(!columns.empty() && columns.size() == weights.size());
+#if defined(__x86_64__)
+  if (may_use_avx2(units)) return sum_avx2(columns, weights, out);
+#endif
+  sum_from(0, columns, weights, out);
 }
 
 double inner_product(std::span<const double> x, std::span<const double> y, [[maybe_unused]] VectorUnits units) {

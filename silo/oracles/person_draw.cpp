@@ -10,13 +10,13 @@ namespace undertone::silo {
 namespace {
 
 constexpr auto kMost = static_cast<std::size_t>(releases::kPersonRecordsMax);
-constexpr std::int64_t kTurnsTogether = 16;  // persons whose words are drawn at once
-constexpr std::size_t kWordsABlock = 8;      // of the stream's 64 bytes
+constexpr std::int64_t kTurnsTogether = 32;  // persons whose words are drawn at once: a multiple of a block's words
+constexpr std::size_t kWordsABlock = 16;     // of the stream's 64 bytes
 
-/// 0 .. bound - 1, each as likely as the others but for a part of 2^-64 times the bound.
-std::int64_t below(std::uint64_t word, std::int64_t bound) {
-  __extension__ using Wide = unsigned __int128;
-  return static_cast<std::int64_t>((static_cast<Wide>(word) * static_cast<Wide>(bound)) >> 64U);
+/// 0 .. bound - 1, each as likely as the others but for a part of 2^-32 times the bound: which of her records are
+/// looked at has no part in what protects her. @param bound below 2^32
+std::int64_t below(std::uint32_t word, std::int64_t bound) {
+  return static_cast<std::int64_t>((static_cast<std::uint64_t>(word) * static_cast<std::uint64_t>(bound)) >> 32U);
 }
 
 }  // namespace
@@ -36,10 +36,10 @@ PersonRows::PersonRows(const PersonDraw& draw, const models::Records& block)
   UNDERTONE_CHECK(block.of_persons() && block.rows() >= 1);
 }
 
-std::span<const std::uint64_t> PersonRows::words_of(std::int64_t person) {
+std::span<const std::uint32_t> PersonRows::words_of(std::int64_t person) {
   if (person < first_ || person >= first_ + count_) {
     if (words_each_ < kWordsABlock) {
-      // Where each has few words, those of sixteen persons are made at once, and the first of them begin a block.
+      // Where each has few words, those of many persons are made at once, and the first of them begin a block.
       first_ = person - person % kTurnsTogether;
       count_ = kTurnsTogether;
     } else {
@@ -52,7 +52,7 @@ std::span<const std::uint64_t> PersonRows::words_of(std::int64_t person) {
     std::fill_n(words_.begin(), count, 0);
     auto* const bytes = reinterpret_cast<unsigned char*>(words_.data());
     const std::uint64_t block = static_cast<std::uint64_t>(first_) * words_each_ / kWordsABlock;
-    UNDERTONE_CHECK(crypto_stream_chacha20_xor_ic(bytes, bytes, count * sizeof(std::uint64_t), nonce.data(), block,
+    UNDERTONE_CHECK(crypto_stream_chacha20_xor_ic(bytes, bytes, count * sizeof(std::uint32_t), nonce.data(), block,
                                                   draw_.key_.data()) == 0);
   }
   return std::span(words_).subspan(static_cast<std::size_t>(person - first_) * words_each_, draw_.records_max());
@@ -61,7 +61,7 @@ std::span<const std::uint64_t> PersonRows::words_of(std::int64_t person) {
 std::size_t PersonRows::next(std::int64_t person, std::span<std::int64_t> rows) {
   const std::size_t most = draw_.records_max();
   UNDERTONE_CHECK(person >= 0 && person < block_.count() && rows.size() == most);
-  const std::span<const std::uint64_t> words = words_of(person);
+  const std::span<const std::uint32_t> words = words_of(person);
   const std::int64_t first = block_.starts[static_cast<std::size_t>(person)];
   const std::int64_t held = block_.starts[static_cast<std::size_t>(person) + 1] - first;
   const auto signed_most = static_cast<std::int64_t>(most);

@@ -42,13 +42,13 @@ class PersonRows {
 
  private:
   /// Returns the words of a person, [records_max].
-  std::span<const std::uint64_t> words_of(std::int64_t person);
+  std::span<const std::uint32_t> words_of(std::int64_t person);
   const PersonDraw& draw_;
   const models::Records& block_;
   std::size_t words_each_;  // few, or whole blocks of the stream
   std::int64_t first_ = 0;  // whose words are at hand, and of how many persons
   std::int64_t count_ = 0;
-  std::vector<std::uint64_t> words_;  // [persons together, words_each]
+  std::vector<std::uint32_t> words_;  // [persons together, words_each]
 };
 
 }  // namespace undertone::silo

@@ -66,7 +66,6 @@ class PersonSums final : public RecordSums {
   explicit PersonSums(const models::LinearModel& model)
       : model_(model),
         means_(Eigen::MatrixXd::Zero(model.dimension(), kPersonsTogether)),
-        features_(Eigen::MatrixXd::Zero(model.features(), kPersonsTogether)),
         zeros_(Eigen::VectorXd::Zero(model.features())) {}
 
   [[nodiscard]] bool adds_integers() const noexcept override { return true; }
@@ -186,17 +185,17 @@ class PersonSums final : public RecordSums {
     } else {
       sum_.emplace(lattice, model_.dimension());
     }
-    std::array<double, kPersonsTogether> products{};
+    std::array<double, kPersonsTogether> products{};  // with zeros
     std::array<double, kPersonsTogether> squares{};
     std::size_t counted = drawn.counted.value_or(drawn.positions.size());
     for_means(drawn, term, [&](std::span<double> factors, std::span<const std::int64_t> columns) {
       const std::size_t now = factors.size();
-      column_products(features_, columns, zeros_, std::span(products).first(now), std::span(squares).first(now));
+      column_products(means_, columns, zeros_, std::span(products).first(now), std::span(squares).first(now));
       for (std::size_t i = 0; i < now; ++i) {
         const double constant = model_.intercept() ? means_(model_.features(), columns[i]) : 0.0;
         squares[i] += constant * constant;
         if (dual == nullptr) continue;
-        double length = geometry::lp_norm(features_.col(columns[i]), dual->exponent);
+        double length = geometry::lp_norm(means_.col(columns[i]).head(model_.features()), dual->exponent);
         if (model_.intercept()) length = geometry::lp_norm(Eigen::Vector2d(length, constant), dual->exponent);
         factors[i] = dual->clipped(factors[i], length);
       }
@@ -225,47 +224,22 @@ class PersonSums final : public RecordSums {
     }
     const double divisor = largest == 0.0 ? 1.0 : largest;
     const double each = 1.0 / static_cast<double>(std::max<std::size_t>(hers.counted, 1));
-    const auto at = static_cast<Eigen::Index>(column);
-    auto mean = features_.col(at);
     double constant = 0.0;
-    const auto weight_of = [&](std::size_t i) {
-      const double weight = factors[i] / divisor * each;  // at most 1
-      constant += weight;
-      return weight;
-    };
-    const auto row = [&](std::size_t i, double weight) {
+    for (std::size_t i = 0; i < factors.size(); ++i) {
+      weights_[i] = factors[i] / divisor * each;  // at most 1
       // What does not count is not looked at: its numbers are another person's, or not finite.
-      const double* numbers =
-          weight == 0.0 ? zeros_.data() : block.features.data() + hers.rows[i] * block.features.rows();
-      return Eigen::Map<const Eigen::VectorXd>(numbers, mean.size());
-    };
-    std::size_t i = 0;
-    // Four rows in one pass, added up in the order of single ones.
-    for (; i + 4 <= factors.size(); i += 4) {
-      const double a = weight_of(i);
-      const double b = weight_of(i + 1);
-      const double c = weight_of(i + 2);
-      const double d = weight_of(i + 3);
-      if (i == 0) {
-        mean = a * row(i, a) + b * row(i + 1, b) + c * row(i + 2, c) + d * row(i + 3, d);
-      } else {
-        mean = mean + a * row(i, a) + b * row(i + 1, b) + c * row(i + 2, c) + d * row(i + 3, d);
-      }
+      numbers_[i] = weights_[i] == 0.0 ? zeros_.data() : block.features.data() + hers.rows[i] * block.features.rows();
+      constant += weights_[i];
     }
-    for (; i < factors.size(); ++i) {
-      const double weight = weight_of(i);
-      if (i == 0) {
-        mean = weight * row(i, weight);
-      } else {
-        mean += weight * row(i, weight);
-      }
-    }
+    const auto at = static_cast<Eigen::Index>(column);
+    auto mean = means_.col(at).head(model_.features());
+    weighted_sum(std::span(numbers_).first(factors.size()), std::span(weights_).first(factors.size()),
+                 {mean.data(), static_cast<std::size_t>(mean.size())});
     // She adds nothing, perhaps since her records cancel. Zeros would be added up in another way, which takes longer.
     if (largest == 0.0 || (constant == 0.0 && mean.isZero(0.0))) {
       mean.setOnes();
       largest = 0.0;
     }
-    means_.col(at).head(model_.features()) = mean;
     if (model_.intercept()) means_(model_.features(), at) = constant;
     return largest;
   }
@@ -273,9 +247,9 @@ class PersonSums final : public RecordSums {
   models::LinearModel model_;
   std::optional<mechanisms::ClippedSum> sum_;
   Eigen::MatrixXd means_;  // [dimension, persons]
-  Eigen::MatrixXd
-      features_;  // [features, persons]: the same without the constant, whose norms are found as records' are
   Eigen::VectorXd zeros_;
+  std::array<double, kRecordsMost> weights_{};         // of one person's rows in her mean
+  std::array<const double*, kRecordsMost> numbers_{};  // of these rows
   // These are of the rows of some persons, one person's after the other's.
   std::array<std::int64_t, kRowsTogether> rows_{};
   Numbers factors_{};

@@ -1,6 +1,8 @@
 #include "shared/base/ordered_product.hpp"
 
+#include <array>
 #include <bit>
+#include <cmath>
 #include <gtest/gtest.h>
 #include <limits>
 #include <optional>
@@ -126,6 +128,59 @@ TEST(InnerProductTest, IsOneNumberWhereverItsVectorsLieAndWhateverTheVectorUnits
         const double product = inner_product(std::span(x).subspan(at, size), std::span(y).subspan(7 - at, size), units);
         if (!seen) seen = product;
         ASSERT_EQ(std::bit_cast<std::uint64_t>(product), std::bit_cast<std::uint64_t>(*seen)) << size << ' ' << at;
+      }
+    }
+  }
+}
+
+TEST(WeightedSumTest, AddsUpInOrderWhateverTheVectorUnitsAndWhateverTheNumbersAre) {
+  RandomSource random(4);
+  for (std::size_t size = 0; size < 40; ++size) {
+    for (const std::size_t count : {1, 2, 4, 7, 64}) {
+      std::vector<std::vector<double>> columns(count);
+      std::vector<const double*> places;
+      std::vector<double> weights;
+      for (std::vector<double>& column : columns) {
+        const std::size_t at = random.below(4);  // wherever they lie
+        column.resize(size + 4);
+        for (double& number : column) number = awkward(random);
+        places.push_back(column.data() + at);
+        weights.push_back(awkward(random));
+      }
+      for (const VectorUnits units : {VectorUnits::Widest, VectorUnits::None}) {
+        std::vector<double> out(size, 5.0);
+        weighted_sum(places, weights, out, units);
+        for (std::size_t j = 0; j < size; ++j) {
+          double sum = weights[0] * places[0][j];
+          for (std::size_t i = 1; i < count; ++i) sum += weights[i] * places[i][j];
+          if (std::isnan(sum)) {
+            ASSERT_TRUE(std::isnan(out[j]));
+          } else {
+            ASSERT_EQ(std::bit_cast<std::uint64_t>(out[j]), std::bit_cast<std::uint64_t>(sum)) << size << ' ' << j;
+          }
+        }
+      }
+    }
+  }
+}
+
+/// Of longer columns the first numbers are looked at, and nothing behind them.
+TEST(InnerProductTest, LooksAtTheFirstRowsOfColumnsAlone) {
+  RandomSource random(5);
+  for (Eigen::Index size = 1; size < 30; ++size) {
+    Eigen::MatrixXd wide(size + 2, 3);
+    for (double& number : wide.reshaped()) number = awkward(random);
+    const Eigen::MatrixXd narrow = wide.topRows(size);
+    wide.bottomRows(2).setConstant(std::numeric_limits<double>::quiet_NaN());
+    const Eigen::VectorXd w = Eigen::VectorXd::LinSpaced(size, -1.0, 1.0);
+    const std::vector<std::int64_t> all = {2, 0, 1};
+    for (const VectorUnits units : {VectorUnits::Widest, VectorUnits::None}) {
+      std::array<std::array<double, 3>, 4> said{};
+      column_products(wide, all, w, said[0], said[1], units);
+      column_products(narrow, all, w, said[2], said[3], units);
+      for (std::size_t i = 0; i < 3; ++i) {
+        ASSERT_EQ(std::bit_cast<std::uint64_t>(said[0][i]), std::bit_cast<std::uint64_t>(said[2][i]));
+        ASSERT_EQ(std::bit_cast<std::uint64_t>(said[1][i]), std::bit_cast<std::uint64_t>(said[3][i]));
       }
     }
   }
