@@ -6,6 +6,7 @@
 #include <numbers>
 #include <string>
 
+#include "shared/base/exact_text.hpp"
 #include "shared/base/overloaded.hpp"
 
 namespace undertone::statistics {
@@ -64,6 +65,13 @@ Status check(const FeatureMap& map, std::size_t encoded_width) {
                  [&](const SumMap& of) { return coordinate(of.coordinate); },
                  [&](const CountedSumMap& of) { return coordinate(of.coordinate); },
                  [&](const MomentsMap& of) { return coordinate(of.coordinate); },
+                 [&](const CutMomentsMap& of) -> Status {
+                   UNDERTONE_TRY(coordinate(of.coordinate));
+                   if (std::abs(of.centre) <= 1.0 && of.radius >= kCutRadiusMin && std::isfinite(of.radius)) return {};
+                   return refused_map(
+                       fmt::format("expected a cut about a number in [-1, 1] at {} or more, got {} about {}",
+                                   kCutRadiusMin, of.radius, of.centre));
+                 },
                  [&](const FourMomentsMap& of) { return coordinate(of.coordinate); },
                  [&](const GroupMomentsMap& of) -> Status {
                    UNDERTONE_TRY(check_cells(of.cells, encoded_width));
@@ -100,7 +108,8 @@ std::string_view name_of(const FeatureMap& map) noexcept {
   return std::visit(
       Overloaded{[](const CountMap&) { return "count"; }, [](const CellsMap&) { return "cells"; },
                  [](const SumMap&) { return "sum"; }, [](const CountedSumMap&) { return "counted sum"; },
-                 [](const MomentsMap&) { return "moments"; }, [](const FourMomentsMap&) { return "four moments"; },
+                 [](const MomentsMap&) { return "moments"; }, [](const CutMomentsMap&) { return "cut moments"; },
+                 [](const FourMomentsMap&) { return "four moments"; },
                  [](const GroupMomentsMap&) { return "group moments"; },
                  [](const VectorMomentsMap&) { return "vector moments"; }, [](const TreeMap&) { return "tree"; },
                  [](const ConjunctionsMap&) { return "conjunctions"; }, [](const CosinesMap&) { return "cosines"; },
@@ -117,7 +126,8 @@ Eigen::Index dimension(const FeatureMap& map) {
                    return cells;
                  },
                  [](const SumMap&) { return std::size_t{1}; }, [](const CountedSumMap&) { return std::size_t{2}; },
-                 [](const MomentsMap&) { return std::size_t{2}; }, [](const FourMomentsMap&) { return std::size_t{4}; },
+                 [](const MomentsMap&) { return std::size_t{2}; }, [](const CutMomentsMap&) { return std::size_t{2}; },
+                 [](const FourMomentsMap&) { return std::size_t{4}; },
                  [](const GroupMomentsMap& of) { return cell_count(of.cells) * block_of(of); },
                  [](const VectorMomentsMap& of) {
                    const std::size_t d = of.coordinates.size();
@@ -152,6 +162,9 @@ PairwiseBound pairwise_bound(const FeatureMap& map) {
                  [](const MomentsMap& of) {
                    const double wide = (1.0 + 2.0 * sqrt2) * (1.0 + 2.0 * sqrt2) / (4.0 * sqrt2);
                    return PairwiseBound{of.laplace ? 2.0 : up(wide), 2.0};
+                 },
+                 [](const CutMomentsMap& of) {
+                   return pairwise_bound(MomentsMap{of.coordinate, of.laplace});
                  },
                  [](const FourMomentsMap&) {
                    return PairwiseBound{5.0, up(std::sqrt(5.0))};
@@ -235,6 +248,12 @@ void contribution(const FeatureMap& map, const EncodedRecord& record, Eigen::Ref
                           out[0] = u;
                           out[1] = (of.laplace ? 0.5 : std::numbers::sqrt2) * u * u;
                         },
+                        [&](const CutMomentsMap& of) {
+                          const double v =
+                              std::clamp((clamped(record, of.coordinate) - of.centre) / of.radius, -1.0, 1.0);
+                          out[0] = v;
+                          out[1] = (of.laplace ? 0.5 : std::numbers::sqrt2) * v * v;
+                        },
                         [&](const FourMomentsMap& of) {
                           const double u = clamped(record, of.coordinate);
                           out[0] = u;
@@ -308,6 +327,10 @@ std::string canonical_text(const FeatureMap& map) {
                  [](const SumMap& own) { return fmt::format("{}", own.coordinate); },
                  [](const CountedSumMap& own) { return fmt::format("{}", own.coordinate); },
                  [](const MomentsMap& own) { return fmt::format("{}:{}", own.coordinate, own.laplace); },
+                 [](const CutMomentsMap& own) {
+                   return fmt::format("{}:{}:{}:{}", own.coordinate, exact_text(own.centre), exact_text(own.radius),
+                                      own.laplace);
+                 },
                  [](const FourMomentsMap& own) { return fmt::format("{}", own.coordinate); },
                  [](const GroupMomentsMap& own) {
                    return fmt::format("{}:{}:{}", canonical_text(own.cells), own.coordinate, own.squares);

@@ -42,6 +42,14 @@ struct MomentsMap {
   std::size_t coordinate = 0;
   bool laplace = false;
 };
+/// (v, k v^2) as above, of v = (u - centre) / radius cut to [-1, 1]: a number whose bounds are far wider than where
+/// most of it lies.
+struct CutMomentsMap {
+  std::size_t coordinate = 0;
+  double centre = 0.0;  // in [-1, 1]
+  double radius = 1.0;  // at least kCutRadiusMin
+  bool laplace = false;
+};
 /// (u, 1.2 u^2, 0.5 u^3, 0.8 u^4). Gaussian noise.
 struct FourMomentsMap {
   std::size_t coordinate = 0;
@@ -60,8 +68,9 @@ struct VectorMomentsMap {
 struct TreeMap {
   BinnedCells leaves;  // m a power of two, at least 2
 };
-using FeatureMap = std::variant<CountMap, CellsMap, SumMap, CountedSumMap, MomentsMap, FourMomentsMap, GroupMomentsMap,
-                                VectorMomentsMap, TreeMap, ConjunctionsMap, CosinesMap, LossesMap, BallMap>;
+using FeatureMap =
+    std::variant<CountMap, CellsMap, SumMap, CountedSumMap, MomentsMap, CutMomentsMap, FourMomentsMap, GroupMomentsMap,
+                 VectorMomentsMap, TreeMap, ConjunctionsMap, CosinesMap, LossesMap, BallMap>;
 
 /// How far phi(x) and phi(x') of any two records lie apart, at most: what replacing one record moves a sum by.
 struct PairwiseBound {
@@ -70,15 +79,16 @@ struct PairwiseBound {
 };
 
 inline constexpr std::size_t kMomentCoordinatesMax = 256;
-inline constexpr std::int64_t kUnitsMax = std::int64_t{1} << 40U;                   // of a lattice, per 1
+inline constexpr double kCutRadiusMin = 1e-9;                      // an encoded number has some sixteen digits
+inline constexpr std::int64_t kUnitsMax = std::int64_t{1} << 40U;  // of a lattice, per 1
 inline constexpr std::int64_t kProbabilityDenominatorMax = std::int64_t{1} << 20U;  // of a share that is asked for
 
 /// @param encoded_width of a record, its label included: coordinates are below it
 /// @return an error that names what is wrong: a coordinate beyond the record, edges that do not ascend or are not
 /// finite, a cell that is none, more than kCellsMax numbers, leaves that are no power of two
 [[nodiscard]] Status check(const FeatureMap& map, std::size_t encoded_width);
-/// "count", "cells", "sum", "counted sum", "moments", "four moments", "group moments", "vector moments", "tree",
-/// "conjunctions", "cosines", "losses", "ball"
+/// "count", "cells", "sum", "counted sum", "moments", "cut moments", "four moments", "group moments", "vector moments",
+/// "tree", "conjunctions", "cosines", "losses", "ball"
 [[nodiscard]] std::string_view name_of(const FeatureMap& map) noexcept;
 /// D, of a checked map.
 [[nodiscard]] Eigen::Index dimension(const FeatureMap& map);

@@ -28,6 +28,9 @@ std::vector<NamedBlock> named_blocks(const FeatureMap& map) {
           [](const MomentsMap& own) {
             return Blocks{{"numbers", 0, 1, 1.0}, {"squares", 1, 1, own.laplace ? 0.5 : std::numbers::sqrt2}};
           },
+          [](const CutMomentsMap& own) {
+            return Blocks{{"numbers", 0, 1, 1.0}, {"squares", 1, 1, own.laplace ? 0.5 : std::numbers::sqrt2}};
+          },
           [](const FourMomentsMap& /*map*/) {
             return Blocks{
                 {"numbers", 0, 1, 1.0}, {"squares", 1, 1, 1.2}, {"cubes", 2, 1, 0.5}, {"fourth powers", 3, 1, 0.8}};

@@ -56,4 +56,10 @@ FunctionNoise CohortNoise::of(const algorithms::FunctionAsked& settled, std::siz
   return out;
 }
 
+double CohortNoise::of_mean(std::size_t questions) const {
+  constexpr double kApart = 2.0;  // two records' numbers
+  const auto parts = static_cast<double>(questions);
+  return kApart * std::sqrt(parts * gaussian_ + 2.0 * parts * parts * pure_) / records_;
+}
+
 }  // namespace undertone::jobs

@@ -34,6 +34,8 @@ class CohortNoise {
   [[nodiscard]] double shift_of(const releases::ApproximateDp& promise) const;
   /// @param questions that share each silo's promise
   [[nodiscard]] FunctionNoise of(const algorithms::FunctionAsked& settled, std::size_t questions) const;
+  /// The standard deviation of the mean of a number in [-1, 1] over all silos, by their totals.
+  [[nodiscard]] double of_mean(std::size_t questions) const;
 
  private:
   const std::vector<releases::SiloFacts>* cohort_;

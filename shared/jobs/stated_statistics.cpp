@@ -177,6 +177,25 @@ Result<StatedQuestion> state(const Asking& asking, const algorithms::SumAsked& w
       {{"sum", statistics::in_units(std::move(mean), 0.0, static_cast<double>(asking.records()))}}, {}, {}};
 }
 
+/// An interval with room for a bias on either side.
+Interval widened(Interval interval, double bias, Interval all) {
+  return statistics::cut_to({interval.low - bias, interval.high + bias}, all);
+}
+
+Result<StatedQuestion> state(const Asking& asking, const algorithms::CutMeanAsked& what) {
+  const MomentPlaces at{place_in(*asking.map, "numbers"), place_in(*asking.map, "squares")};
+  UNDERTONE_TRY(Stated mean, mean_at(asking, at, what.about - what.threshold, what.about + what.threshold));
+  const double bias = what.bias();
+  mean.noise = widened(mean.noise, bias, {what.low, what.high});
+  if (mean.population) mean.population = widened(*mean.population, bias, {what.low, what.high});
+  mean.note += fmt::format(
+      "{}of numbers cut to {:.6g} +- {:.6g}, which moves their mean by {:.4g} at most if their "
+      "moment of order {:.4g} about {:.6g} is at most {:.6g} (\"{}\")",
+      mean.note.empty() ? "" : "; ", what.about, what.threshold, bias, what.moment.order, what.about, what.moment.bound,
+      what.source);
+  return StatedQuestion{{{"mean", std::move(mean)}}, {}, {}};
+}
+
 /// A number that each person adds `per_record` of for every record and `per_number` of for its u in [-1, 1].
 struct PersonSum {
   double per_record = 0.0;

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "shared/base/plain_text.hpp"
 #include "shared/jobs/function_question.hpp"
 #include "shared/jobs/statistic_columns.hpp"
 #include "shared/jobs/vector_question.hpp"
@@ -51,6 +52,13 @@ constexpr double kHalfWidthMax = 1e18;
 /// A question asks for one of these things of a person's records.
 enum class PersonsAsked : std::uint8_t { Mean, OneRecord, Any, Total };
 
+/// A bound on a moment of a column, as it is written.
+struct WrittenMoment {
+  statistics::MomentBound of;
+  std::optional<double> about;  // nothing: the middle of the column's range
+  std::string source;
+};
+
 /// What a question's section says, taken whole before any of it is looked at.
 struct Written {
   KindAsked kind = KindAsked::Count;
@@ -71,6 +79,7 @@ struct Written {
   double weight = 1.0;
   std::optional<double> half_width;
   PersonsAsked persons = PersonsAsked::Mean;
+  std::optional<WrittenMoment> moment;
   bool complete = true;  // nothing that was missing was noted
 };
 
@@ -96,6 +105,24 @@ bool may_report(KindAsked kind) {
 bool is_listed(KindAsked kind) {
   return kind == KindAsked::Table || kind == KindAsked::Covariance || kind == KindAsked::Regression ||
          function_kind(kind) || vector_kind(kind);
+}
+
+WrittenMoment read_moment(config::Section section) {
+  constexpr double kOrderMax = 64.0;
+  constexpr double kMomentMin = 1e-50;
+  constexpr double kMomentMax = 1e50;
+  constexpr std::size_t kSourceMax = 400;  // bytes
+  WrittenMoment out;
+  out.of.order = section.number("order", 2.0, kOrderMax, "k of E |x - about|^k <= bound^k");
+  out.of.bound = section.number("bound", kMomentMin, kMomentMax, "in the column's unit");
+  if (section.recording() || section.has("about"))
+    out.about =
+        section.number("about", -kMomentMax, kMomentMax, "a point within the column's bounds (default: their middle)");
+  out.source = section.text("source", "where the bound comes from, for those who approve the job and read its result");
+  if (out.source.size() > kSourceMax || !is_plain_text(out.source))
+    section.problem("source", fmt::format("expected at most {} bytes of plain text", kSourceMax));
+  section.finish();
+  return out;
 }
 
 Written read_question(config::Section& section) {
@@ -231,6 +258,11 @@ Written read_question(config::Section& section) {
   if (every || function_kind(out.kind))
     out.function = read_function(section, every ? std::nullopt : function_kind(out.kind));
   if (every || vector_kind(out.kind)) out.vector = read_vector(section, every ? std::nullopt : vector_kind(out.kind));
+  if (every || (out.kind == KindAsked::Mean && !out.reports && section.has("moments")))
+    out.moment = read_moment(section.object(
+        "moments",
+        "of mean, where the column's bounds are far wider than most of its numbers: a bound on a moment, from which "
+        "follows where numbers are cut for the least interval"));
   if (every || section.has("weight"))
     out.weight =
         section.number("weight", 0.0, kWeightMax, "of budget weights: of this question's noise (default 1)", true);
@@ -463,6 +495,22 @@ std::optional<StatisticAsked> parse_missing_count(config::Section& section, cons
   return StatisticAsked{fmt::format("count of {} missing", number.name), number.coordinate + 1, CountAsked{}};
 }
 
+std::optional<StatisticAsked> parse_cut_mean(config::Section& section, const Written& written,
+                                             const NumberColumn& column) {
+  algorithms::CutMeanAsked out{column.low, column.high, written.moment->of, 0.0, written.moment->source, 0.0};
+  out.about = written.moment->about.value_or(0.5 * column.low + 0.5 * column.high);
+  if (written.persons == PersonsAsked::Any || written.persons == PersonsAsked::Total) {
+    section.problem("persons", "expected mean or one_record beside moments");
+    return std::nullopt;
+  }
+  if (!(out.about >= column.low && out.about <= column.high)) {
+    section.problem("moments", fmt::format("expected about from {} to {}, the column's bounds, got {}", column.low,
+                                           column.high, out.about));
+    return std::nullopt;
+  }
+  return StatisticAsked{fmt::format("mean of {} by a moment", column.name), column.coordinate, std::move(out)};
+}
+
 /// Of one column of numbers.
 std::optional<StatisticAsked> parse_number_question(config::Section& section, const Written& written,
                                                     const ColumnIndex& known) {
@@ -476,6 +524,7 @@ std::optional<StatisticAsked> parse_number_question(config::Section& section, co
   };
   switch (written.kind) {
     case KindAsked::Mean:
+      if (written.moment) return parse_cut_mean(section, written, *number);
       if (written.persons == PersonsAsked::Total)
         return asked("mean", algorithms::CountedSumAsked{number->low, number->high, true});
       return asked("mean", MeanAsked{number->low, number->high});

@@ -58,6 +58,7 @@ std::string save_choices(const StatisticsSettings& settled) {
       writer.i64(quantile->rank.numerator);
       writer.i64(quantile->rank.denominator);
     }
+    if (const auto* cut = std::get_if<algorithms::CutMeanAsked>(&asked.what)) writer.f64(cut->threshold);
   }
   writer.u64(static_cast<std::uint64_t>(settled.noise));
   writer.doubles(settled.shares.data(), settled.shares.size());
@@ -82,6 +83,10 @@ Result<StatisticsSettings> read_choices(StatisticsSettings open, std::string_vie
     if (auto* quantile = std::get_if<algorithms::SelectedQuantileAsked>(&asked.what)) {
       UNDERTONE_TRY(quantile->rank.numerator, reader.i64());
       UNDERTONE_TRY(quantile->rank.denominator, reader.i64());
+    }
+    if (auto* cut = std::get_if<algorithms::CutMeanAsked>(&asked.what)) {
+      UNDERTONE_TRY(cut->threshold, reader.f64());
+      if (!(cut->threshold > 0.0 && cut->threshold <= cut->reach())) return damaged;
     }
   }
   UNDERTONE_TRY(const std::uint64_t noise, reader.u64());

@@ -212,6 +212,30 @@ Result<std::vector<double>> strengths_for(const StatisticsSettings& settings,
                                               : statistics::gaussian_shifts_for(targets, silos, confidence);
 }
 
+/// Cuts of means with heavy tails, for the noise that they will have: four digits of each, so that everybody has the
+/// same.
+Status settle_cuts(std::vector<StatisticAsked>& questions, const CohortNoise& promises,
+                   statistics::Confidence confidence) {
+  for (StatisticAsked& asked : questions) {
+    auto* cut = std::get_if<algorithms::CutMeanAsked>(&asked.what);
+    if (cut == nullptr) continue;
+    const double noise = confidence.z() * promises.of_mean(questions.size());
+    if (!(std::isfinite(noise) && noise > 0.0))
+      return Error{ErrorCode::InvalidArgument,
+                   fmt::format("the {}: these promises have no noise to weigh", asked.name)};
+    const double best = statistics::best_threshold(cut->moment, noise);
+    const double unit = std::pow(10.0, std::floor(std::log10(best)) - 3.0);
+    cut->threshold = std::min(std::ceil(best / unit) * unit, cut->reach());
+    const double least = 0.5 * (cut->high - cut->low) * statistics::kCutRadiusMin;
+    if (!(cut->threshold >= least))
+      return Error{ErrorCode::InvalidArgument,
+                   fmt::format("the {}: moments.bound is so small that numbers would be cut to within {:.3g} of {}: "
+                               "expected {:.3g} or more",
+                               asked.name, cut->threshold, cut->about, least)};
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<StatisticsSettings> with_noise_for(StatisticsSettings settings, const StatisticsNoise& noise,
@@ -223,6 +247,7 @@ Result<StatisticsSettings> with_noise_for(StatisticsSettings settings, const Sta
   UNDERTONE_TRY(settle_functions(settings.questions, promises));
   UNDERTONE_TRY(settle_models(settings.questions, promises));
   UNDERTONE_TRY(const statistics::Confidence confidence, statistics::Confidence::create(settings.confidence));
+  UNDERTONE_TRY(settle_cuts(settings.questions, promises, confidence));
   UNDERTONE_TRY(settle_selections(settings.questions, cohort, confidence));
   UNDERTONE_TRY(const NoiseKind law, chosen_law(settings, noise, promises));
   settings.noise = law;

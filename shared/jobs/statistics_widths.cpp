@@ -98,6 +98,19 @@ void put_width(const algorithms::StatisticAsked& asked, const TotalNoise& noise,
             }
             out.of += fmt::format("; of the number of records {:.4g}", noise.half_width);
           },
+          [&](const algorithms::CutMeanAsked& what) {
+            const double bias = what.bias();
+            const double share = noise.half_width / noise.records;
+            const double of_range = 0.5 * (what.high - what.low) * share;
+            out.half_width = what.threshold * share + bias;
+            out.of = fmt::format(
+                "the mean, in the column's unit, of numbers cut to {:.6g} +- {:.6g}: {:.4g} by noise and "
+                "{:.4g} by the cut; without a moment it would be {:.4g}",
+                what.about, what.threshold, what.threshold * share, bias, of_range);
+            if (of_range <= out.half_width)
+              out.warnings.emplace_back(
+                  "the mean over the column's range has a narrower interval, and needs no moment: ask for it without");
+          },
           [&](const algorithms::VarianceAsked& what) {
             mean(what.low, what.high);
             // s^2 = v2 + 4 m^2 v1 + 2 v1^2, at the largest |m|, 1.

@@ -76,6 +76,11 @@ std::string describe_features(const statistics::FeatureMap& features, const data
                  [&](const statistics::MomentsMap& map) {
                    return fmt::format("the sums of {} and of its square", number(map.coordinate));
                  },
+                 [&](const statistics::CutMomentsMap& map) {
+                   const EncodedColumn column = encoded_column(schema, map.coordinate);
+                   return fmt::format("the sums of {}, cut to {:.6g} +- {:.6g}, and of its square", column.name,
+                                      column.value_of(map.centre), map.radius * column.half_range());
+                 },
                  [&](const statistics::FourMomentsMap& map) {
                    return fmt::format("the sums of {} and of its powers up to the fourth", number(map.coordinate));
                  },

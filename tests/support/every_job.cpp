@@ -111,6 +111,10 @@ std::vector<std::pair<std::string, std::string>> every_job() {
     questions.statistics = fmt::format(R"({{"noise":"{}","questions":[{}]}})", noise, asked);
     add_statistics(questions, fmt::format("totals, {}", noise), out);
   }
+  SmallFederation cut;
+  cut.statistics = R"({"sampling_intervals":true,"questions":[{"kind":"mean","column":"x0","moments":
+    {"order":4,"bound":0.02,"about":0.1,"source":"a pilot of last year"}}]})";
+  add_statistics(cut, "totals, a mean by a moment", out);
   add_shuffled(out);
   add_persons(out);
   add_worked(out);

@@ -63,6 +63,7 @@ std::string_view kind_of(const StatisticAsked& asked) noexcept {
                  [](const MeanAsked& /*what*/) -> std::string_view { return "mean"; },
                  [](const SumAsked& /*what*/) -> std::string_view { return "sum"; },
                  [](const CountedSumAsked& what) -> std::string_view { return what.is_mean ? "mean" : "sum"; },
+                 [](const CutMeanAsked& /*what*/) -> std::string_view { return "mean"; },
                  [](const VarianceAsked& /*what*/) -> std::string_view { return "variance"; },
                  [](const HistogramAsked& /*what*/) -> std::string_view { return "histogram"; },
                  [](const QuantilesAsked& /*what*/) -> std::string_view { return "quantiles"; },
@@ -122,6 +123,11 @@ std::optional<FeatureMap> features_of(const StatisticAsked& asked, NoiseKind noi
           [&](const VarianceAsked& /*what*/) -> std::optional<FeatureMap> {
             return statistics::MomentsMap{asked.coordinate, laplace};
           },
+          [&](const CutMeanAsked& what) -> std::optional<FeatureMap> {
+            const double half = 0.5 * (what.high - what.low);
+            return statistics::CutMomentsMap{asked.coordinate, (what.about - what.low) / half - 1.0,
+                                             what.threshold / half, laplace};
+          },
           [&](const HistogramAsked& what) -> std::optional<FeatureMap> { return cells_of(asked, what); },
           [&](const QuantilesAsked& what) -> std::optional<FeatureMap> {
             const std::size_t leaves = what.cells.edges.size() - 1;
@@ -174,7 +180,7 @@ bool takes_persons(const StatisticAsked& asked) noexcept {
   return std::visit(
       Overloaded{[](const CountAsked& /*what*/) { return true; }, [](const MeanAsked& /*what*/) { return true; },
                  [](const SumAsked& /*what*/) { return true; }, [](const CountedSumAsked& /*what*/) { return false; },
-                 [](const VarianceAsked& /*what*/) { return true; },
+                 [](const CutMeanAsked& /*what*/) { return true; }, [](const VarianceAsked& /*what*/) { return true; },
                  [](const HistogramAsked& /*what*/) { return true; },
                  [](const QuantilesAsked& /*what*/) { return true; }, [](const TableAsked& /*what*/) { return true; },
                  [&](const CovarianceAsked& what) { return !what.near_normal || asked.one_record; },

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -9,6 +10,7 @@
 
 #include "shared/algorithms/one_round/function_asked.hpp"
 #include "shared/releases/ask.hpp"
+#include "shared/statistics/cut_means.hpp"
 #include "shared/statistics/generalised_linear.hpp"
 #include "shared/statistics/mechanism_choice.hpp"
 
@@ -127,13 +129,27 @@ struct LinearModelAsked {
   bool copies = false;           // D (D + 1) + 1 of each record, else one
   bool reports = false;          // from a report of each record, instead of totals
 };
+/// The mean of a number with heavy tails: in place of a narrow range a bound on a moment about a point is known.
+/// Numbers are cut to `about` +- `threshold`, and the interval has room for what the cut takes away. Source: spec
+/// heavy-tailed 2.1.
+struct CutMeanAsked {
+  double low = 0.0;
+  double high = 0.0;               // > low
+  statistics::MomentBound moment;  // in the unit of the column
+  double about = 0.0;              // in [low, high]
+  std::string source = {};         // of the bound, in words
+  double threshold = 0.0;          // in the unit of the column; 0: to be chosen
+  /// The cut takes nothing where it is as far away as the column's bounds.
+  [[nodiscard]] double reach() const noexcept { return std::max(high - about, about - low); }
+  [[nodiscard]] double bias() const { return threshold >= reach() ? 0.0 : statistics::cut_bias(moment, threshold); }
+};
 /// One statistic of the silos' training records.
 struct StatisticAsked {
   std::string name;            // "count of sex=female", "mean of age"
   std::size_t coordinate = 0;  // of an encoded record, where it is of one. @see releases::StatisticMap
   std::variant<CountAsked, MeanAsked, SumAsked, VarianceAsked, HistogramAsked, QuantilesAsked, TableAsked,
                CovarianceAsked, RegressionAsked, ReportsAsked, FunctionAsked, SelectedQuantileAsked, LeastLossAsked,
-               VectorMeanAsked, LinearModelAsked, CountedSumAsked>
+               VectorMeanAsked, LinearModelAsked, CountedSumAsked, CutMeanAsked>
       what;             // choices that are kept for a run name an alternative by its index: a new one comes last
   double weight = 1.0;  // > 0: of its noise in a split budget
   std::optional<double> half_width = {};  // wanted of its interval, in its unit

@@ -102,6 +102,8 @@ TEST(FeatureMapTest, NoTwoRecordsAreFartherApartThanItsBoundAndSomeAreAsFar) {
                                   {CountedSumMap{0}, true, true},
                                   {MomentsMap{0, false}, true, true},
                                   {MomentsMap{0, true}, true, true},
+                                  {CutMomentsMap{0, 0.25, 0.5, false}, false, true},
+                                  {CutMomentsMap{0, -1.0, 3.0, true}, false, false},
                                   {FourMomentsMap{0}, false, true},
                                   {GroupMomentsMap{kGroups, 0, false}, true, true},
                                   {GroupMomentsMap{kGroups, 0, true}, true, true},
@@ -263,6 +265,9 @@ TEST(FeatureMapTest, RefusesWhatIsNoQuestion) {
   EXPECT_TRUE(refused(SumMap{4}));
   EXPECT_TRUE(refused(MomentsMap{9, true}));
   EXPECT_TRUE(refused(FourMomentsMap{4}));
+  EXPECT_TRUE(refused(CutMomentsMap{0, 1.5, 1.0, false}));
+  EXPECT_TRUE(refused(CutMomentsMap{0, 0.0, 0.5 * kCutRadiusMin, false}));
+  EXPECT_TRUE(refused(CutMomentsMap{0, 0.0, HUGE_VAL, false}));
   EXPECT_TRUE(refused(CountMap{IndicatorCells{2, 3}, 0}));
   EXPECT_TRUE(refused(CountMap{IndicatorCells{0, 0}, 0}));
   EXPECT_TRUE(refused(CountMap{IndicatorCells{0, 3}, 3}));

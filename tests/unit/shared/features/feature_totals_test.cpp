@@ -61,6 +61,8 @@ std::vector<FeatureMap> maps() {
       CountedSumMap{kWidth},
       MomentsMap{0, false},
       MomentsMap{kWidth, true},
+      CutMomentsMap{3, 0.1, 0.2, false},
+      CutMomentsMap{kWidth, 0.0, 1.0, true},
       FourMomentsMap{1},
       GroupMomentsMap{IndicatorCells{6, 3}, 0, true},
       VectorMomentsMap{{0, 3, kWidth}},

@@ -27,8 +27,9 @@ TEST(NamedBlocksTest, EveryTotalIsInOneBlockAndInOrder) {
   for (const FeatureMap& map :
        {FeatureMap(CountMap{cells, 0}), FeatureMap(CellsMap{{cells}}), FeatureMap(SumMap{0}),
         FeatureMap(CountedSumMap{0}), FeatureMap(MomentsMap{0, true}), FeatureMap(MomentsMap{0, false}),
-        FeatureMap(FourMomentsMap{0}), FeatureMap(GroupMomentsMap{cells, 0, true}),
-        FeatureMap(VectorMomentsMap{{0, 1, 2}}), FeatureMap(TreeMap{{0, {-1.0, -0.5, 0.0, 0.5, 1.0}}})}) {
+        FeatureMap(FourMomentsMap{0}), FeatureMap(CutMomentsMap{0, 0.0, 0.5, true}),
+        FeatureMap(GroupMomentsMap{cells, 0, true}), FeatureMap(VectorMomentsMap{{0, 1, 2}}),
+        FeatureMap(TreeMap{{0, {-1.0, -0.5, 0.0, 0.5, 1.0}}})}) {
     SCOPED_TRACE(name_of(map));
     Eigen::Index next = 0;
     for (const NamedBlock& block : named_blocks(map)) {

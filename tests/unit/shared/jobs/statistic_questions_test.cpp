@@ -296,6 +296,61 @@ TEST(StatedQuestionsTest, VarianceIsInTheUnitOfTheColumn) {
   EXPECT_NEAR(*stated.estimates[2].stated.value, 25.0, 0.1);
 }
 
+/// A mean whose column may reach far beyond most of its numbers.
+Json mean_by_moment(double order = 4.0, double bound = 20.0, double about = 30.0) {
+  return {{"kind", "mean"},
+          {"column", "pay"},
+          {"moments", {{"order", order}, {"bound", bound}, {"about", about}, {"source", "the wage survey of 2025"}}}};
+}
+
+TEST(StatedQuestionsTest, AMeanByAMomentHasRoomForWhatItsCutTakes) {
+  const auto cut_of = [](const Json& question) {
+    const Job job = parse_job(job_of_question(Json::array({question})).dump(), "job.json").value();
+    return std::get<algorithms::CutMeanAsked>(settings_of(job).questions[0].what);
+  };
+  const algorithms::CutMeanAsked cut = cut_of(mean_by_moment());
+  EXPECT_GT(cut.threshold, 20.0);
+  EXPECT_LT(cut.threshold, 200.0);
+  EXPECT_GT(cut.bias(), 0.0);
+  // Where the bound is as wide as the column, nothing is cut and nothing is added.
+  EXPECT_EQ(cut_of(mean_by_moment(2.0, 1000.0)).threshold, 970.0);
+  EXPECT_EQ(cut_of(mean_by_moment(2.0, 1000.0)).bias(), 0.0);
+  // Cut numbers add up to 100 and -50 thresholds over 1500 records.
+  const StatedQuestion stated = Noiseless(mean_by_moment(), {{100.0, 10.0}, {-50.0, 10.0}}).state();
+  ASSERT_EQ(stated.estimates.size(), 1U);
+  const statistics::Stated& mean = stated.estimates[0].stated;
+  EXPECT_NEAR(*mean.value, 30.0 + cut.threshold * 50.0 / 1500.0, 1e-3);
+  EXPECT_NE(mean.note.find("the wage survey of 2025"), std::string::npos);
+  const Job job = parse_job(job_of_question(Json::array({mean_by_moment()})).dump(), "job.json").value();
+  const Job plain =
+      parse_job(job_of_question(Json::array({Json{{"kind", "mean"}, {"column", "pay"}}})).dump(), "job.json").value();
+  const double by_moment = planned_widths(job, plans_of(job).value()).value()[0].half_width;
+  EXPECT_NEAR(mean.noise.half_width(), by_moment, 0.01 * by_moment);
+  EXPECT_GT(mean.noise.half_width(), cut.bias());
+  EXPECT_LT(by_moment, 0.3 * planned_widths(plain, plans_of(plain).value()).value()[0].half_width);
+}
+
+TEST(StatedQuestionsTest, AMeanByAMomentSaysWhereARangeServesBetter) {
+  const Job job = parse_job(job_of_question(Json::array({mean_by_moment(2.0, 900.0)})).dump(), "job.json").value();
+  const std::vector<PlannedWidth> widths = planned_widths(job, plans_of(job).value()).value();
+  ASSERT_FALSE(widths[0].warnings.empty());
+  question_finds(widths[0].warnings[0], "ask for it without");
+}
+
+TEST(StatisticQuestionsTest, AMomentThatIsNoneIsRefused) {
+  question_finds(said_of_one(mean_by_moment(1.5)), "moments/order");
+  question_finds(said_of_one(mean_by_moment(4.0, 0.0)), "moments/bound");
+  question_finds(said_of_one(mean_by_moment(4.0, 1e300)), "moments/bound");
+  question_finds(said_of_one(mean_by_moment(4.0, 1e-30)), "moments.bound is so small");
+  question_finds(said_of_one(mean_by_moment(4.0, 20.0, 1001.0)), "expected about from 0 to 1000");
+  Json unsaid = mean_by_moment();
+  unsaid["moments"].erase("source");
+  question_finds(said_of_one(unsaid), "moments/source");
+  Json other = mean_by_moment();
+  other["kind"] = "sum";
+  question_finds(said_of_one(other), "moments");
+}
+
 TEST(StatedQuestionsTest, ASumIsTheMeanTimesTheRecords) {
   // u sums to 100 and -50: mean 1/30; pay is 500 + 500 u: sum = 1500 x 500 + 500 x 50.
   const StatedQuestion stated = Noiseless({{"kind", "sum"}, {"column", "pay"}}, {{100.0}, {-50.0}}).state();

@@ -1,0 +1,23 @@
+#pragma once
+
+namespace undertone::statistics {
+
+/// A bound on how heavy a number's tails are: E |x - about|^order <= bound^order.
+struct MomentBound {
+  double order = 2.0;  // k >= 2
+  double bound = 0.0;  // r > 0, in the number's unit
+};
+
+/// By how much the mean of x is off, at most, where x is cut to about +- threshold:
+/// r^k (k - 1)^(k - 1) / (k^k t^(k - 1)). What is cut off is (y - t)+ <= y^k (k - 1)^(k - 1) / (k^k t^(k - 1)) for
+/// every y = |x - about|, with equality at y = k t / (k - 1). That is k^k / (k - 1)^k times less than the bound of the
+/// source. It holds for records that a moment is of, and for the law that they are drawn from.
+/// @param threshold t > 0
+/// Source: spec heavy-tailed 2.1, with the sharp constant.
+[[nodiscard]] double cut_bias(const MomentBound& moment, double threshold);
+
+/// The threshold t for which noise * t + cut_bias(t) is least: r (k - 1) / k noise^(-1 / k).
+/// @param noise > 0: half the width of the interval that noise alone gives the mean, for a threshold of 1
+[[nodiscard]] double best_threshold(const MomentBound& moment, double noise);
+
+}  // namespace undertone::statistics
