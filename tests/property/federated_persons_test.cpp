@@ -44,6 +44,46 @@ TEST(FederatedPersonsTest, PersonsOfOneRecordGiveTheModelOfRecordsBitForBit) {
   }
 }
 
+/// Every record stands twice.
+models::Records doubled(const models::Records& records) {
+  models::Records out{
+      Eigen::MatrixXd(records.features.rows(), 2 * records.rows()), Eigen::VectorXd(2 * records.rows()), {0}};
+  for (Eigen::Index i = 0; i < records.rows(); ++i) {
+    for (const Eigen::Index row : {2 * i, 2 * i + 1}) {
+      out.features.col(row) = records.features.col(i);
+      out.targets[row] = records.targets[i];
+    }
+    out.starts.push_back(2 * (i + 1));
+  }
+  return out;
+}
+
+/// How many records persons have divides nothing but their own means: whoever has each of hers twice says the same, to
+/// the bit. (A network's two gradients are cut in whole units each, and so differ by units.)
+TEST(FederatedPersonsTest, PersonsOfTwoEqualRecordsGiveTheModelOfOne) {
+  int checked = 0;
+  for (const auto& [name, federation] : federations_for_persons()) {
+    const std::string text = tests::of_persons(federation).dump();
+    const jobs::Job job = jobs::parse_job(text, "persons").value();
+    if (job.person->form == releases::PersonContribution::Form::MeanOfClipped) continue;
+    SCOPED_TRACE(name);
+    std::vector<simulation::SimulatedSilo> silos = federation.cohort();
+    for (simulation::SimulatedSilo& silo : silos) {
+      silo.dataset.training = doubled(silo.dataset.training);
+      silo.dataset.holdout = doubled(silo.dataset.holdout);
+    }
+    const RunId run{sha256("persons"), Nonce{1}};
+    const auto outcome = [&](const std::vector<simulation::SimulatedSilo>& held) {
+      auto cohort = direct(job, held, run, 11, 0, 2).value();
+      return cohort.train(*jobs::make_algorithm(job)).value();
+    };
+    EXPECT_EQ(outcome(silos).vectors.at("weights"),
+              outcome(tests::cohort_of_persons(federation, {1})).vectors.at("weights"));
+    ++checked;
+  }
+  EXPECT_GT(checked, 20);
+}
+
 TEST(FederatedPersonsTest, GivesTheModelOfAFederationOfPersonsBitForBit) {
   for (const auto& [name, federation] : federations_for_persons()) {
     SCOPED_TRACE(name);
