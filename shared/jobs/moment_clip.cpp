@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
+#include <tuple>
 #include <utility>
 
 #include "shared/accounting/gaussian_accountant.hpp"
@@ -13,17 +15,47 @@
 namespace undertone::jobs {
 namespace {
 
+/// All of a silo's noise together shows a record no more than one release with this shift would.
+/// @return nothing of a promise that Gaussian noise does not keep
+std::optional<double> shift_of(const releases::Target& target) {
+  if (const auto* approximate = std::get_if<releases::ApproximateDp>(&target))
+    return accounting::gaussian_shift_for(approximate->epsilon, approximate->delta).value();
+  if (const auto* concentrated = std::get_if<releases::ConcentratedDp>(&target))
+    return std::sqrt(2.0 * concentrated->rho.value());
+  return std::nullopt;
+}
+
+/// The numbers of a promise, by which alike silos are known.
+std::tuple<std::size_t, double, double> key_of(const releases::Target& target) {
+  const auto* concentrated = std::get_if<releases::ConcentratedDp>(&target);
+  if (concentrated != nullptr) return {target.index(), concentrated->rho.value(), 0.0};
+  return {target.index(), releases::epsilon_of(target).value(), releases::delta_of(target)};
+}
+
+/// What keeps the silos' promises from saying how much noise there is, in bounded time.
+std::optional<std::string> unreadable_shifts(const std::vector<CohortMember>& cohort) {
+  std::set<std::tuple<std::size_t, double, double>> promises;
+  for (const CohortMember& member : cohort) {
+    if (std::holds_alternative<releases::PureDp>(member.facts.target))
+      return fmt::format("expected a delta above 0 or a rho of every silo, and {} promises {}",
+                         member.facts.silo.name(), releases::to_string(member.facts.target));
+    promises.insert(key_of(member.facts.target));
+  }
+  if (promises.size() <= theorems::kPromisesMax) return std::nullopt;
+  return fmt::format("expected at most {} different pairs of epsilon and delta, or rhos, in the cohort, got {}",
+                     theorems::kPromisesMax, promises.size());
+}
+
 /// This is A of the mean over silos in one round: at clip C its noise has the standard deviation 2 C / A a coordinate.
 /// @param releases of each record @param parts of a silo's records, of which a round reads one
 double signal_of(const std::vector<CohortMember>& cohort, double releases, double parts) {
   double weights = 0.0;
   for (const CohortMember& member : cohort) weights += algorithms::number(member.weight);
-  std::map<std::pair<double, double>, double> shifts;  // alike silos have one
-  double variance = 0.0;                               // at a clip of 1/2
+  std::map<std::tuple<std::size_t, double, double>, double> shifts;  // alike silos have one
+  double variance = 0.0;                                             // at a clip of 1/2
   for (const CohortMember& member : cohort) {
-    const auto& target = std::get<releases::ApproximateDp>(member.facts.target);
-    const auto [known, made] = shifts.try_emplace({target.epsilon.value(), target.delta.value()});
-    if (made) known->second = accounting::gaussian_shift_for(target.epsilon, target.delta).value();
+    const auto [known, made] = shifts.try_emplace(key_of(member.facts.target));
+    if (made) known->second = shift_of(member.facts.target).value();
     const double records = std::floor(static_cast<double>(member.facts.records) / parts);
     const double each = algorithms::number(member.weight) / weights / (records * known->second / std::sqrt(releases));
     variance += each * each;
@@ -87,7 +119,7 @@ Result<MomentClip> clip_by_moments(const Moments& moments, const MomentJob& job)
         fmt::format("expected clip_norm, or a draw_fraction of 1: of records that are drawn, {}, the noise is "
                     "not known when a job is read",
                     job.draw_fraction));
-  if (const std::optional<std::string> unreadable = unreadable_promises(*job.cohort))
+  if (const std::optional<std::string> unreadable = unreadable_shifts(*job.cohort))
     return refuse(fmt::format("the clip follows from the silos' promises: {}", *unreadable));
   for (const CohortMember& member : *job.cohort)
     if (static_cast<double>(member.facts.records) < reading->parts)

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "shared/accounting/gaussian_accountant.hpp"
 #include "shared/algorithms/proximal/proximal_sgd.hpp"
 #include "shared/algorithms/sgd/accelerated_sgd.hpp"
 #include "shared/jobs/planner.hpp"
@@ -326,6 +327,30 @@ TEST(MomentClipTest, AJobSaysAMomentAndGetsTheClipThatItsNoiseAsksFor) {
   EXPECT_NE(jobs::described(*job.moments).find("a pilot of last year"), std::string::npos);
   // The order counts too.
   EXPECT_NE(jobs::parse_job(job_with_moments(2.0).dump(), "job").value().clip().value(), clip);
+}
+
+/// What counts of a promise is how much noise keeps it: a rho with the shift of an epsilon and a delta has their clip.
+TEST(MomentClipTest, ARhoHasTheClipOfTheSameNoise) {
+  nlohmann::json job = job_with_moments();
+  const jobs::Job before = jobs::parse_job(job.dump(), "job").value();
+  for (nlohmann::json& member : job["cohort"]) {
+    const double shift = accounting::gaussian_shift_for(releases::Epsilon::create(member["epsilon"]).value(),
+                                                        releases::Delta::create(member["delta"]).value())
+                             .value();
+    member.erase("epsilon");
+    member["rho"] = 0.5 * shift * shift;
+  }
+  const Result<jobs::Job> after = jobs::parse_job(job.dump(), "job");
+  ASSERT_TRUE(after) << after.error().message;
+  EXPECT_EQ(after->clip().value(), before.clip().value());
+  EXPECT_TRUE(jobs::plans_of(*after));
+  job["cohort"][0].erase("rho");
+  job["cohort"][0]["epsilon"] = 1;
+  job["cohort"][0]["delta"] = 0;
+  const Result<jobs::Job> pure = jobs::parse_job(job.dump(), "job");
+  ASSERT_FALSE(pure);
+  EXPECT_NE(pure.error().message.find("expected a delta above 0 or a rho of every silo"), std::string::npos)
+      << pure.error().message;
 }
 
 TEST(MomentClipTest, ATheoremChoosesRoundsAndClip) {
