@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
@@ -32,9 +33,37 @@ using OrderedJson = nlohmann::ordered_json;
 
 constexpr const char* kRestsOnOrder = "the ledger's key, which keeps secret where a person stands";
 
-/// @pre the job is of persons
-std::string contribution_of(const jobs::Job& job) {
+/// What a person adds to an answer about statistics.
+std::string contribution_of(const releases::PersonContribution& person) {
   using Form = releases::PersonContribution::Form;
+  switch (person.form) {
+    case Form::Any:
+      return fmt::format("1 to every cell that one of {} of her records at most is in", person.records_max);
+    case Form::Total:
+      return fmt::format("the sum over {} of her records at most", person.records_max);
+    case Form::Number:
+      return fmt::format("1 to the cell of how many records she has, where more than {0} count as {0}",
+                         person.records_max);
+    default:
+      break;
+  }
+  return person.records_max == 1
+             ? std::string("one of her records, drawn afresh for each answer")
+             : fmt::format("the mean over {} of her records at most, drawn afresh for each answer", person.records_max);
+}
+
+/// @pre the job is of persons
+std::string contribution_of(const jobs::Job& job, const planning::Plan& plan) {
+  using Form = releases::PersonContribution::Form;
+  if (!job.model) {
+    std::vector<std::string> ways;
+    for (const planning::Plan::Segment& segment : plan.segments()) {
+      const std::optional<releases::PersonContribution>& persons = segment.release.ask.records.persons;
+      const std::string way = persons ? contribution_of(*persons) : "";
+      if (persons && std::find(ways.begin(), ways.end(), way) == ways.end()) ways.push_back(way);
+    }
+    return fmt::format("{}", fmt::join(ways, "; to other answers "));
+  }
   const Form form = job.person->form;
   return fmt::format("the {} over {} of her records at most, drawn afresh for each answer{}{}",
                      form == Form::CappedSum ? "sum" : "mean", job.person->records_max,
@@ -283,6 +312,17 @@ std::vector<std::string> mechanisms_of(const jobs::Job& job, const planning::Pla
         return fmt::format("integer totals of {} of encoded numbers, each cut to the length {:.6g}{}",
                            job.person ? "persons' means of vectors" : "vectors", ball->radius,
                            ball->besides == statistics::BallMap::Besides::Products ? ", and of their products" : "");
+      using Form = releases::PersonContribution::Form;
+      const Form form = job.person ? release.ask.records.persons->form : Form::Mean;
+      if (form == Form::Any) return std::string("counts of persons, each in every cell that one of her records is in");
+      if (form == Form::Number) return std::string("counts of persons by how many records they have");
+      if (form == Form::Total)
+        return statistics::counts(features->features)
+                   ? std::string("counts of persons' records, of each as many as may count")
+                   : std::string(
+                         "counts of persons' records, of each as many as may count, and integer totals of their "
+                         "encoded "
+                         "numbers clamped to [-1, 1]");
       if (job.person)
         return statistics::counts(features->features)
                    ? std::string("integer totals of persons' shares, of each the mean over her records' cells")
@@ -508,7 +548,7 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
   }
   json["adjacency"] = "replace_one";
   if (persons) {
-    json["contributes"] = contribution_of(job);
+    json["contributes"] = contribution_of(job, plan);
     json["rests_on"] = kRestsOnOrder;
     json["joint"] = joint ? OrderedJson{{"silos", joint->silos}, {"epsilon", joint->epsilon}, {"delta", joint->delta}}
                           : OrderedJson(nullptr);
@@ -560,7 +600,7 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
               ? "  adjacency    one record replaced by any other that its owner has not declared public\n"
               : fmt::format("  adjacency    one {} replaced by any other\n", releases::to_string(job.unit));
   if (persons) {
-    text += fmt::format("  contributes  {}\n", contribution_of(job));
+    text += fmt::format("  contributes  {}\n", contribution_of(job, plan));
     text += fmt::format("  rests on     {}\n  joint        {}\n", kRestsOnOrder, jobs::describe(job, joint));
   }
   const bool differences =

@@ -3,6 +3,7 @@
 
 #include "shared/base/files.hpp"
 #include "silo/agent/privacy_statement.hpp"
+#include "tests/support/of_persons.hpp"
 #include "tests/support/small_federation.hpp"
 
 namespace undertone::silo {
@@ -46,6 +47,29 @@ TEST(StatisticsStatementTest, NoiseOfWantedWidthsIsTheJobs) {
   const std::string said = !concentrated ? concentrated.error().message
                                          : jobs::plan_of(*concentrated, concentrated->cohort.front()).error().message;
   EXPECT_NE(said.find("expected no rho"), std::string::npos) << said;
+}
+
+/// A person adds to each answer what its question asks of her, and the statement says each way.
+TEST(StatisticsStatementTest, SaysInWhichWaysPersonsContribute) {
+  tests::SmallFederation federation;
+  federation.statistics = R"({"questions":[{"kind":"records_per_person"},
+    {"kind":"mean","column":"x1","persons":"total"},{"kind":"count","column":"y","value":"yes","persons":"any"},
+    {"kind":"mean","column":"x2"},{"kind":"count","column":"y","value":"yes","persons":"total"}]})";
+  const jobs::Job job = jobs::parse_job(tests::of_persons(federation).dump(), "job.json").value();
+  const std::string text = statement_of(job).text;
+  for (const char* said :
+       {"1 to the cell of how many records she has, where more than 8 count as 8; to other answers the sum over 8",
+        "1 to every cell that one of 8", "the mean over 8 of her records at most", "counts of persons by how many",
+        "counts of persons, each in every cell", "integer totals of their encoded numbers",
+        "persons' means of encoded"})
+    EXPECT_NE(text.find(said), std::string::npos) << said << "\n" << text;
+  EXPECT_EQ(text.find("without an id"), std::string::npos);
+  const jobs::CohortMember& member = job.cohort.front();
+  const PrivacyStatement alone =
+      make_statement(member.facts.silo, "heart", RunId{}, job, jobs::plan_of(job, member).value(), member.facts,
+                     RunAccount{}, std::chrono::milliseconds(0), crypto::NoiseKind::Secure, true);
+  EXPECT_NE(alone.text.find("however many, or one record without an id"), std::string::npos);
+  EXPECT_NE(alone.text.find("several records without an id: each of them is protected by itself"), std::string::npos);
 }
 
 TEST(StatementTest, SaysWhatLeavesExactlyBesideTheNoise) {
