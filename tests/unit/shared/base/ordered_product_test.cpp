@@ -136,7 +136,7 @@ TEST(InnerProductTest, IsOneNumberWhereverItsVectorsLieAndWhateverTheVectorUnits
 TEST(WeightedSumTest, AddsUpInOrderWhateverTheVectorUnitsAndWhateverTheNumbersAre) {
   RandomSource random(4);
   for (std::size_t size = 0; size < 40; ++size) {
-    for (const std::size_t count : {1, 2, 4, 7, 64}) {
+    for (const std::size_t count : std::vector<std::size_t>{1, 2, 4, 7, 64}) {
       std::vector<std::vector<double>> columns(count);
       std::vector<const double*> places;
       std::vector<double> weights;
