@@ -29,7 +29,7 @@ struct PersonColumn {
 /// The id in a cell: without spaces and tabs at its ends.
 [[nodiscard]] std::string_view id_in(std::string_view cell) noexcept;
 
-/// What ids have in common that differ in case, in zeros at their beginning or in blanks within them.
+/// This finds what ids have in common that differ in case, in zeros at their beginning or in blanks within them.
 /// @param out overwritten; whoever calls this wipes it
 void loose_id(std::string_view id, std::string& out);
 

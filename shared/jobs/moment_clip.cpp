@@ -32,7 +32,8 @@ std::tuple<std::size_t, double, double> key_of(const releases::Target& target) {
   return {target.index(), releases::epsilon_of(target).value(), releases::delta_of(target)};
 }
 
-/// What keeps the silos' promises from saying how much noise there is, in bounded time.
+/// Says why the silos' promises do not tell how much noise there is, or would take too long to. @return nothing where
+/// they do tell
 std::optional<std::string> unreadable_shifts(const std::vector<CohortMember>& cohort) {
   std::set<std::tuple<std::size_t, double, double>> promises;
   for (const CohortMember& member : cohort) {

@@ -145,7 +145,7 @@ std::string mean_of_each(const planning::Release& release) {
                      persons->records_max);
 }
 
-/// What is added up over persons or records.
+/// This says for the owner what is added up over persons or records.
 std::string describe_totals(const planning::Release& release, const data::Schema& schema) {
   const std::optional<releases::PersonContribution>& persons = release.ask.records.persons;
   if (persons && persons->form == releases::PersonContribution::Form::Number)

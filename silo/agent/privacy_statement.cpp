@@ -33,7 +33,7 @@ using OrderedJson = nlohmann::ordered_json;
 
 constexpr const char* kRestsOnOrder = "the ledger's key, which keeps secret where a person stands";
 
-/// What a person adds to an answer about statistics.
+/// This says what a person adds to an answer about statistics.
 std::string contribution_of(const releases::PersonContribution& person) {
   using Form = releases::PersonContribution::Form;
   switch (person.form) {

@@ -149,7 +149,7 @@ void add_numbers_of_records(const statistics::FeatureMap& features, std::int64_t
   for (const std::int64_t person : drawn.positions) {
     const auto place = static_cast<std::size_t>(person);
     const std::int64_t hers = drawn.block.starts[place + 1] - drawn.block.starts[place];
-    // As a number between 0 and the most is encoded, so that a number on an edge is on the encoded one.
+    // Edges from 0 to the most are encoded in the same way, so that a number on an edge is on the encoded one.
     const double encoded = 2.0 * static_cast<double>(std::min(hers, most)) / static_cast<double>(most) - 1.0;
     statistics::contribution(features, {{&encoded, 1}, 0.0}, own);
     for (std::size_t j = 0; j < totals.size(); ++j) totals[j] += std::llrint(own[static_cast<Eigen::Index>(j)]) * units;

@@ -43,7 +43,7 @@ void print_column(const data::ColumnFacts& facts, const data::Schema& schema, bo
   fmt::print("{}\n", line);
 }
 
-/// What the owner of persons' records may want to mend in the file. The ids themselves are shown to nobody.
+/// This prints what the owner of persons' records may want to mend in the file. It shows no id.
 void print_ids(const LoadedDataset& loaded) {
   if (loaded.near_ids > 0)
     fmt::print(

@@ -18,8 +18,8 @@ struct LoadedDataset {
   data::Dataset dataset;
   DatasetIdentity identity;
   std::vector<data::ColumnFacts> columns;  // for the administrator's terminal alone
-  /// So many persons have ids that agree with another's but for case, zeros at the beginning or blanks within; and so
-  /// many records have no id. Both are for the owner's terminal alone. The first is 0 where nobody looked.
+  /// These count the persons whose ids agree with another's but for case, zeros at the beginning or blanks within, and
+  /// the records without an id. Both are for the owner's terminal alone. The first is 0 where nobody looked.
   std::int64_t near_ids = 0;
   std::int64_t without_id = 0;
 };

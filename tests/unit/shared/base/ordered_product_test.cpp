@@ -164,7 +164,7 @@ TEST(WeightedSumTest, AddsUpInOrderWhateverTheVectorUnitsAndWhateverTheNumbersAr
   }
 }
 
-/// Of longer columns the first numbers are looked at, and nothing behind them.
+/// It looks at the first numbers of longer columns, and at nothing behind them.
 TEST(InnerProductTest, LooksAtTheFirstRowsOfColumnsAlone) {
   RandomSource random(5);
   for (Eigen::Index size = 1; size < 30; ++size) {
