@@ -118,7 +118,7 @@ WrittenMoment read_moment(config::Section section) {
   if (section.recording() || section.has("about"))
     out.about =
         section.number("about", -kMomentMax, kMomentMax, "a point within the column's bounds (default: their middle)");
-  out.source = section.text("source", "where the bound comes from, for those who approve the job and read its result");
+  out.source = section.text("source", "where the bound comes from, for those who read the result");
   if (out.source.size() > kSourceMax || !is_plain_text(out.source))
     section.problem("source", fmt::format("expected at most {} bytes of plain text", kSourceMax));
   section.finish();
