@@ -167,6 +167,22 @@ NoiseSaid said_of(const mechanisms::LocalReports& reports, const PlannedRelease&
                       releases::what_leaves(release.ask), loss, amount, release.noise_stddev_of_mean())};
 }
 
+NoiseSaid said_of(const mechanisms::DirectionSum& sum, const PlannedRelease& planned) {
+  const planning::Release& release = planned.release;
+  const double epsilon = release.cost_of_draw().pure.value_rounded_up();
+  const mechanisms::PrivUnit& direction = sum.direction();
+  return {{{"summed_reports",
+            {{"epsilon", epsilon},
+             {"randomiser", releases::to_string(sum.reports.kind())},
+             {"adapter", releases::to_string(direction.adapter())},
+             {"threshold", direction.threshold()},
+             {"in_cap", direction.in_cap()},
+             {"scale", direction.scale()}}}},
+          fmt::format(", {}: a report of each record by itself, added up: epsilon {:.4g} each; the mean's error has a "
+                      "standard deviation of at most {:.4g} on a number",
+                      said_of(release.ask.bound).line, epsilon, release.noise_stddev_of_mean())};
+}
+
 NoiseSaid said_of(const mechanisms::ExactPublicSum& /*exact*/, const PlannedRelease& /*planned*/) {
   return {{{"noise_multiplier", 0.0}}, ", exact: declared public"};
 }

@@ -9,6 +9,12 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+/// The weight of the last round, where it is another.
+void say_end(const jobs::Job& job, Json& out) {
+  const auto* mixed = std::get_if<algorithms::MixedGradients>(&job.public_terms->use);
+  if (mixed != nullptr && mixed->weight_end) out["weight_of_silos_end"] = *mixed->weight_end;
+}
+
 }  // namespace
 
 Json public_worth(const jobs::Job& job, const std::map<SiloId, planning::Plan>& plans,
@@ -23,7 +29,8 @@ Json public_worth(const jobs::Job& job, const std::map<SiloId, planning::Plan>& 
   if (!job.public_terms->file) {
     out["warm_start"] = false;
     out["weight_of_silos"] = *std::get<algorithms::MixedGradients>(job.public_terms->use).weight;
-    out["why"] = "as the job says";
+    out["why"] = job.public_terms->counts_alike ? "every record counts alike" : "as the job says";
+    say_end(job, out);
     return out;
   }
   out["records"] = job.public_terms->file->records;
@@ -42,6 +49,7 @@ Json public_worth(const jobs::Job& job, const std::map<SiloId, planning::Plan>& 
   out["warm_start"] = side->start.has_value();
   if (std::holds_alternative<algorithms::MixedGradients>(job.public_terms->use)) {
     out["weight_of_silos"] = side->weight;
+    say_end(job, out);
     out["why"] = side->why;
   }
   if (side->errors) {
@@ -64,7 +72,11 @@ std::string describe_public_worth(const Json& worth) {
         worth.at("records_of_silos").get<std::int64_t>());
   if (worth.contains("missing"))
     return out + fmt::format("    what they are worth is not known here: {}\n", worth.at("missing").get<std::string>());
-  if (worth.contains("weight_of_silos"))
+  if (worth.contains("weight_of_silos_end"))
+    out += fmt::format("    protected records' gradients weigh {:.3g} in the first round and {:.3g} in the last: {}\n",
+                       worth.at("weight_of_silos").get<double>(), worth.at("weight_of_silos_end").get<double>(),
+                       worth.at("why").get<std::string>());
+  else if (worth.contains("weight_of_silos"))
     out += fmt::format("    protected records' gradients weigh {:.3g}, the public ones {:.3g}: {}\n",
                        worth.at("weight_of_silos").get<double>(), 1.0 - worth.at("weight_of_silos").get<double>(),
                        worth.at("why").get<std::string>());

@@ -190,6 +190,7 @@ Json settings_of(const RunReport& report) {
       } else if (mixed != nullptr && mixed->weight) {
         out["weight_of_silos"] = *mixed->weight;
       }
+      if (mixed != nullptr && mixed->weight_end) out["weight_of_silos_end"] = *mixed->weight_end;
     }
   }
   for (const auto& [name, value] : job.algorithm->numbers()) out[name] = value;

@@ -130,8 +130,9 @@ Status check_known(const jobs::Job& job, bool canaries) {
                              asks_more ? fmt::format(", which asks for \"{}\"", to_string(unknown->ask.kind())) : "",
                              job.projection ? ", of projected features" : "")};
   }
-  if (std::any_of(schedule.begin(), schedule.end(),
-                  [](const planning::ScheduledRounds& part) { return part.ask.reports() != nullptr; })) {
+  if (std::any_of(schedule.begin(), schedule.end(), [](const planning::ScheduledRounds& part) {
+        return part.ask.reports() != nullptr || part.ask.summed_reports() != nullptr;
+      })) {
     return Error{
         ErrorCode::InvalidArgument,
         "the audit attacks answers that are made of many records: of a report of a single one the whole law is "

@@ -46,6 +46,9 @@ struct MethodTraits {
   bool simulated_only = false;     // a baseline: no coordinator takes such a job, no silo answers it
   std::uint32_t step_records = 1;  // of one local step
   bool public_records_alone = false;  // it is the model of a job's public records, and asks silos nothing
+  /// A job has to say where public records are, and where it does not say their weight, every record counts alike.
+  bool needs_public_records = false;
+  bool records_report = false;  // each record's answer is randomised by itself: it is epsilon-DP, and once in the run
 };
 
 /// A bound on the outcome of a run, in expectation, with its constants.

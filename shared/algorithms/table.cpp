@@ -31,6 +31,8 @@ namespace {
 
 constexpr NamedMethod kMethods[] = {
     {MinibatchSgd::kName, MinibatchSgd::parse},
+    {MinibatchSgd::kLdpName, MinibatchSgd::parse_ldp},
+    {MinibatchSgd::kSemiLdpName, MinibatchSgd::parse_semi_ldp},
     {AcceleratedSgd::kName, AcceleratedSgd::parse},
     {AcceleratedSgd::kLocalizedName, AcceleratedSgd::parse_localized},
     {ProximalSgd::kName, ProximalSgd::parse},

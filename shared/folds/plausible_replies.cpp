@@ -39,7 +39,7 @@ auto key_of(const releases::Ask& ask) {
       local != nullptr ? local->records : 0, local != nullptr ? local->proximal : 0.0, ask.records.with_replacement,
       ask.selects() ? ask.candidate_count() : 0, std::move(read), ask.map.index(), ask.share,
       ask.reports() != nullptr ? static_cast<int>(ask.reports()->randomiser) : 0, ask.noise_norm().value_or(0.0),
-      ask.beside_public);
+      ask.beside_public, ask.summed_reports() != nullptr);
 }
 
 double clamped(double units, queries::ReplyType type) {
@@ -163,6 +163,15 @@ PlausibleReplies::Bound PlausibleReplies::bound_of(const planning::Release& rele
     // The noise of all steps is one Gaussian vector, each step's rounded to its lattice.
     bound.reach += kOtherAccountants * scale * release.noise_stddev_of_mean() * std::sqrt(steps) * (root + tail) +
                    steps * scale * gaussian->lattice.step * root;
+  }
+  // A mean of reports is no longer than the longest of them. Of a Gaussian one the half space's chance is at least
+  // PrivUnit::kCapMin, and the rest of it is chi of d degrees; then each number is rounded.
+  if (const auto* sum = std::get_if<mechanisms::DirectionSum>(&release.mechanism)) {
+    const double bits =
+        kFailureBits - std::log2(mechanisms::PrivUnit::kCapMin) + std::log2(static_cast<double>(release.records_drawn));
+    const double tail = std::sqrt(2.0 * bits * std::numbers::ln2);
+    const bool sphere = sum->direction().law() == mechanisms::PrivUnit::Law::Sphere;
+    bound.reach = kOtherAccountants * sum->longest(sphere ? 1.0 : root + tail) + root * sum->lattice.step;
   }
   if (laplace != nullptr)
     bound.reach +=

@@ -58,6 +58,7 @@ std::vector<std::int64_t> ReportShape::totals(const std::vector<std::int64_t>& r
     case releases::Randomiser::Bit:
     case releases::Randomiser::Laplace:
     case releases::Randomiser::Direction:
+    case releases::Randomiser::GaussianDirection:
     case releases::Randomiser::Gaussian:
       add([&](std::size_t slot) { return reports[slot]; });
       break;

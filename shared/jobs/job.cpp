@@ -252,13 +252,34 @@ Result<ReadJob> read_job(const nlohmann::json& document, config::Problems& probl
     problems.add("/algorithm/kind",
                  fmt::format("{} is the model of a job's public records: expected a \"public\" with a file",
                              (*algorithm.method)->name()));
+  if (algorithm.method && (*algorithm.method)->traits().needs_public_records && !public_terms)
+    problems.add("/algorithm/kind",
+                 fmt::format("{} steps along public records' gradients, too: expected a \"public\" with a file, or of "
+                             "silos",
+                             (*algorithm.method)->name()));
   if (public_terms && algorithm.method && problems.none()) {
     std::int64_t at_silos = 0;
-    for (const CohortMember& member : cohort) at_silos += member.facts.public_records;
-    check_public(*public_terms,
-                 {*algorithm.method, choice.model, algorithm.theorem.has_value(), of_persons, initial.has_value(),
-                  shuffled, aggregation.robust(), static_cast<std::int64_t>(data::encoded_width(schema)), at_silos},
-                 problems);
+    std::int64_t at_risk = 0;
+    for (const CohortMember& member : cohort) {
+      at_silos += member.facts.public_records;
+      at_risk += member.facts.records;
+      if ((*algorithm.method)->traits().records_report) {  // what is left over is in no part
+        const auto parts = static_cast<std::int64_t>((*algorithm.method)->extent().rounds);
+        at_risk -= parts > 0 ? member.facts.records % parts : 0;
+      }
+    }
+    const AroundPublic around{*algorithm.method,
+                              choice.model,
+                              algorithm.theorem.has_value(),
+                              of_persons,
+                              initial.has_value(),
+                              shuffled,
+                              aggregation.robust(),
+                              static_cast<std::int64_t>(data::encoded_width(schema)),
+                              at_silos,
+                              at_risk};
+    check_public(*public_terms, around, problems);
+    if (problems.none()) count_alike(*public_terms, around);
   }
   const Evaluation evaluation = parse_evaluation(root, model, privacy.unit, algorithm.rounds, problems);
   std::optional<SimulationData> simulation = parse_simulation(root, silo_facts(cohort), privacy.unit);
@@ -363,11 +384,17 @@ std::unique_ptr<algorithms::FederatedAlgorithm> make_algorithm_with(const Job& j
     const auto absent = []() -> Result<std::shared_ptr<const models::PublicLoss>> {
       return Error{ErrorCode::InvalidArgument, "the job counts on public records, which are not here"};
     };
-    algorithms::WithPublicRecords::Setup setup{job.public_terms->use, known.weight, job.clip().value(), {}};
+    algorithms::WithPublicRecords::Setup setup;
+    setup.use = job.public_terms->use;
+    setup.weight = known.weight;
+    setup.length = job.clip().value();
     for (const planning::ScheduledRounds& part : schedule_of(job))
       if (part.ask.kind() == releases::QuestionKind::GradientDifference) setup.difference = part.ask;
     if (job.public_terms->file) setup.load = load && job.public_side ? load : absent;
-    if (!job.public_terms->file) setup.weight = std::get<algorithms::MixedGradients>(setup.use).weight.value();
+    const auto* mixed = std::get_if<algorithms::MixedGradients>(&setup.use);
+    if (!job.public_terms->file) setup.weight = mixed->weight.value();
+    setup.weight_end = mixed == nullptr ? std::nullopt : mixed->weight_end;
+    setup.rounds = job.algorithm->extent().rounds;
     made = std::make_unique<algorithms::WithPublicRecords>(std::move(made), std::move(setup));
   }
   return std::make_unique<algorithms::WithEvaluation>(std::move(made), *job.model, job.evaluation_every);

@@ -39,7 +39,7 @@ void check_calibration(const NoiseChoice& choice, const algorithms::Method& meth
                                        "above 0, and {}",
                                        *other));
   }
-  if (method->traits().bounded_in != algorithms::MethodTraits::BoundedIn::L2) {
+  if (method->traits().bounded_in != algorithms::MethodTraits::BoundedIn::L2 || method->traits().records_report) {
     problems.add(kPointer, fmt::format("expected \"accountant\": nobody chooses a noise of {}, which has none that is "
                                        "Gaussian",
                                        method->name()));
@@ -50,7 +50,8 @@ void check_weights(const std::optional<WeightRule>& rule, const algorithms::Meth
                    config::Problems& problems) {
   if (rule != WeightRule::NoiseOptimal) return;
   const algorithms::MethodTraits traits = method->traits();
-  const char* what = traits.local_steps > 0                                                      ? "answer with models"
+  const char* what = traits.local_steps > 0  ? "answer with models"
+                     : traits.records_report ? "answer with sums of reports"
                      : traits.bounded_in == algorithms::MethodTraits::BoundedIn::EveryCoordinate ? "vote"
                                                                                                  : nullptr;
   if (what != nullptr) {

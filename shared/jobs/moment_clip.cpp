@@ -104,6 +104,11 @@ Result<MomentClip> clip_by_moments(const Moments& moments, const MomentJob& job)
     return refuse("expected clip_norm in mode \"shuffle\": moments are of noise that each silo adds by itself");
   if (job.theorem != nullptr && job.theorem->clip) return made(*job.theorem->clip);
   const algorithms::MethodTraits traits = method->traits();
+  if (traits.records_report)
+    return refuse(
+        fmt::format("expected clip_norm: moments weigh a clip against noise on a sum, and of {} each record "
+                    "is randomised by itself",
+                    method->name()));
   if (traits.bounded_in != algorithms::MethodTraits::BoundedIn::L2 || traits.clip_exponent > 2.0)
     return refuse(
         fmt::format("expected a bound in its own norm: moments are of l2 norms, and {} bounds a record's "

@@ -90,7 +90,7 @@ void weigh(const Job& job, const algorithms::MixedGradients& how, const models::
     for (const CohortMember& member : job.cohort) records += static_cast<double>(member.facts.public_records);
   const double clip = job.clip().value();
   out.weight = how.weight.value_or(1.0);
-  out.why = "as the job says";
+  out.why = job.public_terms->counts_alike ? "every record counts alike" : "as the job says";
   const auto unknown = [&](const std::string& why) {
     if (!how.weight) out.why = "the silos' gradients alone: " + why;
   };
@@ -166,8 +166,13 @@ double noise_of_gradient(const std::vector<planning::Plan::Segment>& plan) {
     const planning::Release& release = segment.release;
     if (release.ask.kind() != releases::QuestionKind::Gradient) continue;
     const double stddev = release.noise_stddev_of_mean();
+    double square = stddev * stddev * static_cast<double>(release.ask.dimension);
+    // Reports are no longer than they are, whatever their largest variance on one number is.
+    if (const auto* reported = std::get_if<mechanisms::DirectionSum>(&release.mechanism))
+      square = std::min(square, reported->clip * reported->clip * reported->direction().square_max() /
+                                    static_cast<double>(release.records_drawn));
     rounds += static_cast<double>(segment.rounds);
-    sum += static_cast<double>(segment.rounds) * stddev * stddev * static_cast<double>(release.ask.dimension);
+    sum += static_cast<double>(segment.rounds) * square;
   }
   return rounds > 0.0 ? sum / rounds : 0.0;
 }

@@ -16,7 +16,7 @@ bool is_plain_name(const std::string& name) {
          name.find_first_of("/\\") == std::string::npos && name.find('\0') == std::string::npos;
 }
 
-algorithms::MixedGradients parse_mixed(config::Section& section, bool at_silos, bool has_file) {
+algorithms::MixedGradients parse_mixed(config::Section& section, bool at_silos) {
   using models::PublicGradients;
   algorithms::MixedGradients out;
   if (at_silos) out.gradients = PublicGradients::Clipped;
@@ -34,9 +34,14 @@ algorithms::MixedGradients parse_mixed(config::Section& section, bool at_silos, 
         section.number("weight", 0.0, 1.0,
                        "of use gradients: the share of the protected records' gradients in each step (default: "
                        "the share with which a step varies least, by the plan's noise and the public records; "
-                       "without a file it has to be said)");
-  if (!section.recording() && !has_file && !out.weight)
-    section.problem("weight", "missing: without a file of public records nobody knows what they vary by");
+                       "without a file it has to be said; of semi_ldp_sgd every record counts alike)");
+  if (section.has("weight_end")) {
+    out.weight_end = section.number("weight_end", 0.0, 1.0,
+                                    "of use gradients: that share in the last round; in between it changes by as much "
+                                    "from round to round (default: weight)");
+    if (!section.recording() && !out.weight)
+      section.problem("weight_end", "expected a weight beside it, which the first round has");
+  }
   return out;
 }
 
@@ -96,7 +101,7 @@ PublicTerms parse_public(config::Section section) {
                             "of file: gradients (the default): each step goes along a mean of the silos' gradients and "
                             "the public ones; mirror_map: along the silos' alone, in the geometry of the public "
                             "records' least squares");
-  if (use == Use::Gradients || section.recording()) out.use = parse_mixed(section, out.at_silos, out.file.has_value());
+  if (use == Use::Gradients || section.recording()) out.use = parse_mixed(section, out.at_silos);
   if (use == Use::Mirror || section.recording()) {
     algorithms::PublicMirror mirror = parse_mirror(section);
     if (use == Use::Mirror) out.use = mirror;
@@ -142,14 +147,21 @@ void check_public(const PublicTerms& terms, const AroundPublic& job, config::Pro
     refuse("/use",
            "a mirror map of public records has a closed form for least squares alone: expected \"gradients\", which is "
            "its approximation for every other loss");
-  if (job.persons)
-    refuse("", "expected none: the silos' units are persons, and a file of records says nothing of whom");
+  // A record of the file counts as a person with that record alone: the file says nothing of whom its records are.
+  if (job.persons && terms.at_silos)
+    refuse("/silos", "expected false: the silos' units are persons, and whoever has a public record is in no block");
   if (job.theorem)
     refuse("",
            "expected none: a theorem's parameters are for the silos' gradients alone; choose the algorithm by hand");
   if (job.initial && terms.warm_start)
     refuse("/warm_start", "expected false: the job says where it starts, in \"initial\"");
   const auto* mixed = std::get_if<algorithms::MixedGradients>(&terms.use);
+  const bool alike = job.method->traits().needs_public_records;
+  if (!terms.file && mixed != nullptr && !mixed->weight && !alike)
+    refuse("/weight", "missing: without a file of public records nobody knows what they vary by");
+  if (alike && mixed == nullptr)
+    refuse("/use",
+           fmt::format("expected \"gradients\": {} steps along those of public records, too", job.method->name()));
   if (terms.at_silos && job.shuffled)
     refuse("/silos", "expected false: what is mixed is one sum, and nobody's public records stand beside it");
   if (terms.at_silos && job.robust) refuse("/silos", "expected false beside an aggregation that is no mean");
@@ -178,6 +190,14 @@ void check_public(const PublicTerms& terms, const AroundPublic& job, config::Pro
   });
   if (!gradients)
     refuse("", fmt::format("expected none: {} asks for more than gradients and their differences", job.method->name()));
+}
+
+void count_alike(PublicTerms& terms, const AroundPublic& job) {
+  auto* mixed = std::get_if<algorithms::MixedGradients>(&terms.use);
+  if (!job.method->traits().needs_public_records || mixed == nullptr || mixed->weight) return;
+  const std::int64_t open = (terms.file ? terms.file->records : 0) + (terms.at_silos ? job.silo_records : 0);
+  mixed->weight = static_cast<double>(job.protected_records) / static_cast<double>(job.protected_records + open);
+  terms.counts_alike = true;
 }
 
 }  // namespace undertone::jobs

@@ -26,6 +26,7 @@ struct PublicTerms {
   std::optional<PublicFile> file;
   bool at_silos = false;  // they answer for their public records besides. @see releases::Ask::beside_public
   algorithms::PublicUse use;
+  bool counts_alike = false;  // its weight is the protected records' share of all records
   /// What the model of the file is: where a run starts, and what throw_away ends with.
   enum class Solver : std::uint8_t { Minimiser, OnePass };
   Solver solver = Solver::Minimiser;
@@ -45,11 +46,15 @@ struct AroundPublic {
   bool initial = false;
   bool shuffled = false;
   bool robust = false;
-  std::int64_t width = 0;         // numbers of an encoded record
-  std::int64_t silo_records = 0;  // public ones of all silos together
+  std::int64_t width = 0;              // numbers of an encoded record
+  std::int64_t silo_records = 0;       // public ones of all silos together
+  std::int64_t protected_records = 0;  // of all silos together
 };
 /// Adds a problem where public records cannot serve the job. They serve an algorithm that asks for gradients alone, of
 /// a smooth linear loss.
 void check_public(const PublicTerms& terms, const AroundPublic& job, config::Problems& problems);
+/// Sets the weight with which every record counts alike, the protected and the public ones, where the method has it and
+/// the job says none. @pre checked
+void count_alike(PublicTerms& terms, const AroundPublic& job);
 
 }  // namespace undertone::jobs

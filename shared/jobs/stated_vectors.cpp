@@ -55,7 +55,9 @@ VectorSum error_of(const planning::Release& release) {
   if (const auto* direction = std::get_if<mechanisms::PrivUnit>(&reports->randomiser)) {
     out.variance = out.records * direction->variance_max();
     out.trace = out.records * std::min(columns * direction->variance_max(), direction->square_max());
-    out.largest = 1.0 / direction->scale() + 1.0;
+    const double most =
+        direction->law() == mechanisms::PrivUnit::Law::Sphere ? 1.0 : mechanisms::PrivUnit::kGaussianMax;
+    out.largest = most / direction->scale() + 1.0;
     out.rounding = out.records * kUnit / direction->scale();
     return out;
   }

@@ -38,8 +38,16 @@ std::string_view name_of(const Mechanism& mechanism) noexcept {
                 return "a direction near each record's own by itself, PrivUnit on integer vectors";
               case releases::Randomiser::Gaussian:
                 return "Gaussian, exactly rounded to a lattice, on each record's vector by itself";
+              case releases::Randomiser::GaussianDirection:
+                return "a Gaussian vector that leans each record's own way by itself, PrivUnitG on integer vectors";
             }
             return "";
+          },
+          [](const DirectionSum& sum) -> std::string_view {
+            return sum.reports.kind() == releases::Randomiser::Direction
+                       ? "the sum of directions near the records' own, each by PrivUnit on integer vectors"
+                       : "the sum of Gaussian vectors that lean the records' own ways, each by PrivUnitG on integer "
+                         "vectors";
           },
           [](const ExactPublicSum& /*none*/) -> std::string_view { return "none: public records"; },
           [](const Unplanned& /*nothing*/) -> std::string_view { return "none planned"; }},
@@ -73,6 +81,7 @@ releases::Cost cost_of(const Mechanism& mechanism) {
           },
           // Records are units of their own, each in one report: so many cost what one does.
           [](const LocalReports& reports) { return reports.cost(); },
+          [](const DirectionSum& sum) { return sum.reports.cost(); },
           [](const ExactPublicSum& /*exact*/) { return releases::Cost{}; },
           [](const Unplanned& /*nothing*/) -> releases::Cost { UNDERTONE_CHECK(false); }},
       mechanism);
@@ -101,6 +110,7 @@ double noise_stddev_of_sum(const Mechanism& mechanism, std::int64_t records) {
           [](const LaplaceLattice& laplace) { return std::sqrt(laplace.noise.variance()) * laplace.lattice.step; },
           [](const GeneralisedGaussianLattice& noise) { return noise.noise_stddev(); },
           [&](const LocalReports& reports) { return reports.stddev_max(records); },
+          [&](const DirectionSum& sum) { return sum.stddev_max(records); },
           // Of the point itself, as if it were a mean: what the random term moves it by depends on the records.
           [&](const PerturbedObjective& objective) {
             return objective.ideal.output().noise_stddev() * static_cast<double>(records);

@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "shared/mechanisms/binomial_sum/binomial_sum.hpp"
+#include "shared/mechanisms/direction_sum/direction_sum.hpp"
 #include "shared/mechanisms/gaussian_sum/gaussian_sum.hpp"
 #include "shared/mechanisms/generalised_gaussian_sum/generalised_gaussian_sum.hpp"
 #include "shared/mechanisms/laplace_sum/laplace_sum.hpp"
@@ -38,8 +39,9 @@ struct Selection {
   ClampLattice lattice;
   ExponentialMechanism draw;
 };
-using Mechanism = std::variant<Unplanned, GaussianLattice, ExactPublicSum, BinomialSum, LaplaceLattice, Selection,
-                               LocalReports, PathSelection, PerturbedObjective, GeneralisedGaussianLattice>;
+using Mechanism =
+    std::variant<Unplanned, GaussianLattice, ExactPublicSum, BinomialSum, LaplaceLattice, Selection, LocalReports,
+                 PathSelection, PerturbedObjective, GeneralisedGaussianLattice, DirectionSum>;
 
 /// "Gaussian, exactly rounded to a lattice", for people.
 [[nodiscard]] std::string_view name_of(const Mechanism& mechanism) noexcept;

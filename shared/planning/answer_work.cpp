@@ -61,6 +61,10 @@ AnswerWork work_of_map(const Release& release) {
 
 AnswerWork work_of(const Release& release) {
   AnswerWork work = work_of_map(release);
+  // A report draws vectors again and again until one is in its cap and one is outside.
+  if (const auto* sum = std::get_if<mechanisms::DirectionSum>(&release.mechanism))
+    work.products += kProductsANumber * static_cast<double>(release.records_drawn) *
+                     static_cast<double>(release.ask.dimension + 1) * sum->direction().attempts();
   if (std::holds_alternative<mechanisms::GeneralisedGaussianLattice>(release.mechanism))
     work.products += kProductsADraw * static_cast<double>(release.answer_size());
   return work;

@@ -14,7 +14,7 @@ bool reports_of_its_own(const releases::Ask& ask) {
   if (releases::of_vectors(ask.reports()->randomiser)) {
     const auto* features = std::get_if<releases::FeaturesMap>(&ask.map);
     const auto* ball = features == nullptr ? nullptr : std::get_if<statistics::BallMap>(&features->features);
-    const bool one = ask.reports()->randomiser == releases::Randomiser::Gaussian || ask.reports()->copies == 1;
+    const bool one = !releases::of_directions(ask.reports()->randomiser) || ask.reports()->copies == 1;
     return one && ball != nullptr && ball->besides == statistics::BallMap::Besides::Nothing &&
            ball->length() == ask.dimension && std::holds_alternative<releases::PairBound>(ask.bound);
   }
@@ -106,6 +106,22 @@ Status check_noise(const releases::Ask& ask, const releases::SiloFacts& facts, b
   };
   if ((ask.shift || ask.epsilon) && std::holds_alternative<releases::ConcentratedDp>(facts.target))
     return refuse("noise that the job chooses is held to an epsilon and a delta: expected no rho");
+  if (const releases::ReportsForm* reports = ask.summed_reports()) {
+    if (!releases::of_directions(reports->randomiser) || reports->copies != 1 ||
+        !std::holds_alternative<releases::GradientMap>(ask.map) ||
+        !std::holds_alternative<releases::L2Bound>(ask.bound) || ask.smoothness() || ask.noise_norm())
+      return refuse("reports that a silo adds up are directions of clipped gradients, and nothing else");
+    if (shuffled) return refuse("reports that a silo adds up are not hidden by shufflers: expected mode isrl");
+    if (ask.records.draw_fraction < 1.0 || ask.records.with_replacement ||
+        ask.records.block != releases::Block::Training ||
+        (ask.records.slice && ask.records.slice->assignment != releases::Slice::Assignment::Permutation))
+      return refuse(
+          "a record reports once in a round, in a part that is read whole: expected \"parts\": \"permutation\", "
+          "and no draws");
+    return ask.shift || ask.epsilon
+               ? refuse("the noise of reports follows from what is promised: none was to be chosen")
+               : Status();
+  }
   if (ask.reports() != nullptr) {
     if (!reports_of_its_own(ask))
       return refuse("records report numbers of their own in a public range, or vectors in a ball, and nothing else");

@@ -76,6 +76,12 @@ Result<mechanisms::Mechanism> Plan::mechanism_for(const Release& release, const 
                             mechanisms::direction_reports(dimension, *form, share.epsilon, release.records_drawn));
               return mechanisms::Mechanism(reports);
             }
+            if (const releases::ReportsForm* form = release.ask.summed_reports()) {
+              UNDERTONE_TRY(const mechanisms::DirectionSum sum,
+                            mechanisms::direction_sum(release.ask.clip(), dimension, *form, share.epsilon,
+                                                      release.records_drawn));
+              return mechanisms::Mechanism(sum);
+            }
             if (const releases::ReportsForm* form = release.ask.reports()) {
               // What check_noise has seen to.
               UNDERTONE_TRY(const mechanisms::LocalReports reports,

@@ -49,6 +49,7 @@ Law law_of(const releases::Ask& ask, const releases::Target& target) {
   if (ask.selects() || std::holds_alternative<releases::LocalChoicesMap>(ask.map)) return Law::Ranged;
   if (const releases::ReportsForm* reports = ask.reports())
     return reports->randomiser == releases::Randomiser::Gaussian ? Law::Gaussian : Law::Pure;
+  if (ask.summed_reports() != nullptr) return Law::Pure;
   if (ask.noise_norm()) return Law::Concentrated;
   if (std::holds_alternative<releases::RangeBound>(ask.bound)) return Law::Pure;
   if (const auto* pair = std::get_if<releases::PairBound>(&ask.bound))

@@ -119,7 +119,10 @@ std::string Plan::accountant() const {
            "without replacement" +
            parts;
   }
-  if (!mechanism_delta_) return "the sum of the planned releases' epsilons" + parts;
+  if (!mechanism_delta_)
+    return (sliced ? "the largest sum of epsilons that one record meets"
+                   : "the sum of the planned releases' epsilons") +
+           parts;
   if (any([](const Segment& s) { return s.release.cost_of_draw().ranged.units() > 0; })) {
     return "numeric: the least certified epsilon of all planned selections, each of losses in a range "
            "(epsilon^2/8-zCDP) "
@@ -129,7 +132,10 @@ std::string Plan::accountant() const {
   if (any([](const Segment& s) { return std::holds_alternative<mechanisms::PerturbedObjective>(s.release.mechanism); }))
     return "a bound on the loss of a perturbed objective, but for a failure that delta covers" + parts;
   if (any([](const Segment& s) { return s.release.cost_of_draw().pure.units() > 0; }))
-    return "numeric: the least certified epsilon of all planned releases, each of a pure epsilon" + parts;
+    return (any([](const Segment& s) { return s.release.cost_of_draw().gaussian.units() > 0; })
+                ? "numeric: the least certified epsilon of all planned releases, some of a pure epsilon"
+                : "numeric: the least certified epsilon of all planned releases, each of a pure epsilon") +
+           parts;
   if (sliced) return "exact Gaussian: mu = sqrt(sum of mu_r^2) over the planned releases of a part" + parts;
   return "exact Gaussian: mu = sqrt(sum of mu_r^2) over all planned releases" + parts;
 }

@@ -87,6 +87,7 @@ WireLattice statistic_lattice(const releases::Ask& ask) {
       case releases::Randomiser::Index:
         return {ReplyType::I64, 0};
       case releases::Randomiser::Direction:
+      case releases::Randomiser::GaussianDirection:
       case releases::Randomiser::Gaussian:
         return {ReplyType::I64, mechanisms::kValueStepLog2};
       case releases::Randomiser::Laplace:

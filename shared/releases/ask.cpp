@@ -43,6 +43,8 @@ std::string_view to_string(Randomiser randomiser) noexcept {
       return "direction";
     case Randomiser::Gaussian:
       return "gaussian";
+    case Randomiser::GaussianDirection:
+      return "gaussian_direction";
   }
   return "";
 }
@@ -63,6 +65,8 @@ std::string what_leaves(const Ask& ask) {
       return fmt::format("one direction a {}", unit);
     case Randomiser::Gaussian:
       return fmt::format("one vector with Gaussian noise a {}", unit);
+    case Randomiser::GaussianDirection:
+      return fmt::format("one Gaussian vector that leans a {}'s way", unit);
   }
   return "";
 }
@@ -257,6 +261,11 @@ std::optional<double> Ask::noise_norm() const noexcept {
 
 const ReportsForm* Ask::reports() const noexcept { return std::get_if<ReportsForm>(&form); }
 
+const ReportsForm* Ask::summed_reports() const noexcept {
+  const auto* sum = std::get_if<SumForm>(&form);
+  return sum == nullptr || !sum->of_reports ? nullptr : &*sum->of_reports;
+}
+
 std::int64_t parts_of_unit(const Ask& ask) {
   const std::optional<PersonContribution>& persons = ask.records.persons;
   if (!persons || persons->form != PersonContribution::Form::CappedSum || ask.kind() == QuestionKind::Metrics) return 1;
@@ -264,6 +273,7 @@ std::int64_t parts_of_unit(const Ask& ask) {
 }
 
 bool takes_persons(const Ask& ask) {
+  if (ask.summed_reports() != nullptr) return false;  // the source's reports are of records
   // A sum of parts is made of gradients that are clipped in l2, and of nothing else.
   if (parts_of_unit(ask) > 1 &&
       (!std::holds_alternative<L2Bound>(ask.bound) ||

@@ -171,11 +171,6 @@ struct PairDistance {
 
 /// In what form an answer leaves. Whether it leaves exactly is not a choice of the ask: records that a silo's owner
 /// declared public do, nothing else does.
-/// The sum over the records, with noise.
-struct SumForm {
-  /// r > 2 of the l_r norm by which noise is of generalised Gaussian law. Without it target and bound say the law.
-  std::optional<double> noise_norm = {};
-};
 /// Of a feature map's totals: their numbers, the likelier the smaller the total.
 struct LeastTotal {};
 /// Of the cells of one axis, in order, each by how many records the rank of a share of them all is outside it: some
@@ -191,20 +186,26 @@ struct SelectionForm {
 };
 /// How a record's report is drawn from its own number. Source: spec noninteractive-ldp 2.1, 2.4 (b).
 enum class Randomiser : std::uint8_t {
-  Bit = 1,        // a bit, the likelier 1 the larger the number
-  Laplace = 2,    // the number with discrete Laplace noise
-  StringBit = 3,  // a bit about the number and a public string of its slot
-  Index = 4,      // the number of one of several public strings of its slot
-  Direction = 5,  // of a vector: a direction near its own, by PrivUnit
-  Gaussian = 6    // of a vector: copies of it, each with Gaussian noise
+  Bit = 1,                // a bit, the likelier 1 the larger the number
+  Laplace = 2,            // the number with discrete Laplace noise
+  StringBit = 3,          // a bit about the number and a public string of its slot
+  Index = 4,              // the number of one of several public strings of its slot
+  Direction = 5,          // of a vector: a direction near its own, by PrivUnit
+  Gaussian = 6,           // of a vector: copies of it, each with Gaussian noise
+  GaussianDirection = 7,  // of a vector: a Gaussian vector that leans towards it, by PrivUnitG
 };
-/// "bit", "laplace", "string_bit", "index", "direction", "gaussian"
+/// "bit", "laplace", "string_bit", "index", "direction", "gaussian", "gaussian_direction"
 [[nodiscard]] std::string_view to_string(Randomiser randomiser) noexcept;
 /// Whether reports are read against public strings.
 [[nodiscard]] bool reads_strings(Randomiser randomiser) noexcept;
 /// Whether a report is of the whole vector that a record has, and not of one coordinate.
 [[nodiscard]] constexpr bool of_vectors(Randomiser randomiser) noexcept {
-  return randomiser == Randomiser::Direction || randomiser == Randomiser::Gaussian;
+  return randomiser == Randomiser::Direction || randomiser == Randomiser::Gaussian ||
+         randomiser == Randomiser::GaussianDirection;
+}
+/// Whether a report of a vector is of its direction, which is drawn from a cap around it or from outside.
+[[nodiscard]] constexpr bool of_directions(Randomiser randomiser) noexcept {
+  return randomiser == Randomiser::Direction || randomiser == Randomiser::GaussianDirection;
 }
 /// How a vector of length at most 1 becomes a direction to report. Source: spec public-data 3.3.
 enum class UnitAdapter : std::uint8_t {
@@ -222,6 +223,14 @@ struct ReportsForm {
   std::uint64_t seed = 0;  // of public strings
   UnitAdapter adapter = UnitAdapter::Round;
   std::uint32_t copies = 1;  // of a vector with Gaussian noise
+};
+/// The sum over the records, with noise.
+struct SumForm {
+  /// r > 2 of the l_r norm by which noise is of generalised Gaussian law. Without it target and bound say the law.
+  std::optional<double> noise_norm = {};
+  /// Each record's vector is reported by itself, as a direction, and the silo adds the reports up: no other noise is
+  /// added. The sum is a function of reports that are private one by one. Source: spec public-data 6.1, 8.
+  std::optional<ReportsForm> of_reports = {};
 };
 using Form = std::variant<SumForm, SelectionForm, ReportsForm>;
 
@@ -278,6 +287,8 @@ struct Ask {
   [[nodiscard]] std::optional<double> noise_norm() const noexcept;
   /// How its records report each by itself; null of every other form.
   [[nodiscard]] const ReportsForm* reports() const noexcept;
+  /// How records report what their silo adds up before anything leaves; null of every other sum and form.
+  [[nodiscard]] const ReportsForm* summed_reports() const noexcept;
   /// How many numbers a record's report has. @pre of form reports
   [[nodiscard]] Eigen::Index report_size() const {
     return of_vectors(reports()->randomiser) ? dimension * static_cast<Eigen::Index>(reports()->copies) : 1;

@@ -76,7 +76,9 @@ std::string canonical_text(const RecordMap& map) {
 std::string canonical_text(const Form& form) {
   return std::visit(
       Overloaded{[](const SumForm& sum) {
-                   return sum.noise_norm ? fmt::format(":noise:{}", exact_text(*sum.noise_norm)) : std::string();
+                   std::string out = sum.noise_norm ? fmt::format(":noise:{}", exact_text(*sum.noise_norm)) : "";
+                   if (sum.of_reports) out += ":sum" + canonical_text(Form(*sum.of_reports));
+                   return out;
                  },
                  [](const SelectionForm& selection) {
                    return std::visit(
@@ -92,8 +94,7 @@ std::string canonical_text(const Form& form) {
                  [](const ReportsForm& reports) {
                    std::string out = fmt::format(":reports:{}", to_string(reports.randomiser));
                    if (reads_strings(reports.randomiser)) out += fmt::format(":{}", reports.seed);
-                   if (reports.randomiser == Randomiser::Direction)
-                     out += fmt::format(":{}", to_string(reports.adapter));
+                   if (of_directions(reports.randomiser)) out += fmt::format(":{}", to_string(reports.adapter));
                    if (reports.copies != 1) out += fmt::format(":{}", reports.copies);
                    return out;
                  }},

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "shared/accounting/gaussian_accountant.hpp"
 #include "shared/accounting/group_privacy.hpp"
@@ -26,16 +27,37 @@ double dearest(const Shares& shares, bool one_block, const OfBlock& of_block) {
   return one_block ? std::max(training, holdout) : training + holdout;
 }
 
+/// What the releases of pure laws cost a record of a block at most, whichever part it is in: of parts that no other
+/// release reads the dearest one. Nothing where some are along paths, whose nodes have costs of their own.
+std::optional<double> dearest_place(const planning::Plan& plan, releases::Block block) {
+  std::map<std::int64_t, double> changes;  // of the sum, by position
+  for (const planning::Plan::Segment& segment : plan.segments()) {
+    const planning::Release& release = segment.release;
+    if (release.is_public() || release.ask.records.block != block) continue;
+    if (release.ask.path() != nullptr) return std::nullopt;
+    const releases::Cost cost = release.cost();
+    const double all =
+        static_cast<double>(segment.rounds) * (cost.pure.value_rounded_up() + cost.ranged.value_rounded_up());
+    changes[release.positions.from] += all;
+    changes[release.positions.to] -= all;
+  }
+  double here = 0.0;
+  double most = 0.0;
+  for (const auto& [position, change] : changes) most = std::max(most, here += change);
+  return most;
+}
+
 /// Where every release reads all of the k records once: of what was reserved, shifts and pure losses grow k-fold.
 /// @pre nothing is drawn with replacement: then they may stand in a sum more often
-std::optional<double> epsilon_of_reserved(const RunAccount& account, const Shares& shares, bool one_block,
-                                          const std::optional<releases::Delta>& delta) {
+std::optional<double> epsilon_of_reserved(const planning::Plan& plan, const RunAccount& account, const Shares& shares,
+                                          bool one_block, const std::optional<releases::Delta>& delta) {
   const auto cost = [&](releases::Block block) -> const releases::Cost& {
     return block == releases::Block::Training ? account.training_reserved : account.holdout_reserved;
   };
   // Linear and convex functions of how the records are split: their largest values have all of them in one block.
   const double pure = kRounding * dearest(shares, one_block, [&](releases::Block block, double records) {
-                        return records * (cost(block).pure.value_rounded_up() + cost(block).ranged.value_rounded_up());
+                        const double sum = cost(block).pure.value_rounded_up() + cost(block).ranged.value_rounded_up();
+                        return records * std::min(sum, dearest_place(plan, block).value_or(sum));
                       });
   const double shift_squared = kRounding * dearest(shares, one_block, [&](releases::Block block, double records) {
                                  return records * records * cost(block).gaussian.value_rounded_up();
@@ -89,7 +111,7 @@ std::optional<double> epsilon_of_group(const planning::Plan& plan, const release
       draws ? drawn_releases(plan) : std::vector<accounting::GroupRelease>{};
   const auto at = [&](std::optional<releases::Delta> delta) {
     const std::optional<double> all =
-        plan.draws_with_replacement() ? std::nullopt : epsilon_of_reserved(account, shares, one_block, delta);
+        plan.draws_with_replacement() ? std::nullopt : epsilon_of_reserved(plan, account, shares, one_block, delta);
     if (!delta || drawn.empty()) return all;
     const std::optional<double> amplified = epsilon_of_drawn(drawn, records, *delta);
     return amplified && (!all || *amplified < *all) ? amplified : all;

@@ -226,7 +226,8 @@ std::string describe_randomiser(const mechanisms::LocalReports& reports) {
             return fmt::format("which of {} public numbers was drawn for its own,", mechanisms::StringIndex::kStrings);
           },
           [](const mechanisms::PrivUnit& direction) {
-            return fmt::format("a direction that is near its own with chance {:.4g} and far from it else,",
+            return fmt::format("a {} that is near its own with chance {:.4g} and far from it else,",
+                               direction.law() == mechanisms::PrivUnit::Law::Sphere ? "direction" : "Gaussian vector",
                                direction.in_cap());
           },
           [](const mechanisms::VectorNoise& noise) {
@@ -264,6 +265,24 @@ std::string clip_phrase(const releases::Ask& ask) {
                          : fmt::format("{} norm {:.4g}", releases::norm_name(dual->exponent()), dual->clip().value());
 }
 
+/// Of reports that the silo adds up before anything leaves.
+std::string describe_summed_reports(const planning::Plan::Segment& segment, const mechanisms::DirectionSum& sum) {
+  const planning::Release& release = segment.release;
+  const std::string_view unit = releases::to_string(release.ask.unit());
+  const mechanisms::PrivUnit& direction = sum.direction();
+  const bool scaled = direction.adapter() == releases::UnitAdapter::Normalise;
+  return fmt::format(
+      "{} times the mean of reports, one of each of {} {} {}{}, which your silo adds up. A {}'s gradient is {} {}. Its "
+      "report is a {}, which is near the gradient's own with chance {:.4g} at most, and is at epsilon {:.6g} for the "
+      "{}. "
+      "The mean's error has a standard deviation of at most {:.4g} on each of {} numbers{}",
+      segment.rounds, release.records_drawn, block_of(release), releases::plural_of(release.ask.unit()),
+      drawn_of(release), unit, scaled ? "scaled to" : "clipped to", clip_phrase(release.ask),
+      direction.law() == mechanisms::PrivUnit::Law::Sphere ? "direction" : "Gaussian vector", direction.in_cap(),
+      release.cost().pure.value_rounded_up(), unit, release.noise_stddev_of_mean(), release.ask.dimension,
+      scaled ? ", as an estimate of the scaled gradients' mean" : "");
+}
+
 std::string describe_segment(const planning::Plan::Segment& segment, const data::Schema& schema);
 
 /// This counts the second block of an answer with public records.
@@ -288,6 +307,8 @@ std::string describe_segment(const planning::Plan::Segment& segment, const data:
   if (release.ask.selects()) return describe_choice(segment, schema);
   if (const auto* reports = std::get_if<mechanisms::LocalReports>(&release.mechanism))
     return describe_reports(segment, *reports, schema);
+  if (const auto* sum = std::get_if<mechanisms::DirectionSum>(&release.mechanism))
+    return describe_summed_reports(segment, *sum);
   if (const auto* statistic = std::get_if<releases::StatisticMap>(&release.ask.map))
     return describe_statistic(segment, *statistic, schema);
   if (const auto* map = std::get_if<releases::FeaturesMap>(&release.ask.map)) {

@@ -146,7 +146,8 @@ bool draws_exactly(const planning::Plan& plan) {
     return std::holds_alternative<mechanisms::LaplaceLattice>(segment.release.mechanism) ||
            std::holds_alternative<mechanisms::Selection>(segment.release.mechanism) ||
            std::holds_alternative<mechanisms::PathSelection>(segment.release.mechanism) ||
-           std::holds_alternative<mechanisms::LocalReports>(segment.release.mechanism);
+           std::holds_alternative<mechanisms::LocalReports>(segment.release.mechanism) ||
+           std::holds_alternative<mechanisms::DirectionSum>(segment.release.mechanism);
   });
 }
 
@@ -182,15 +183,35 @@ std::string samplers_of(const planning::Plan& plan, std::chrono::milliseconds in
       "less than 2^-80 a vector, which delta covers; how long a draw takes depends on the noise, {}",
       time);
   if (!draws_exactly(plan)) return generalised;
-  const bool reports =
-      std::any_of(plan.segments().begin(), plan.segments().end(), [](const planning::Plan::Segment& segment) {
-        return std::holds_alternative<mechanisms::LocalReports>(segment.release.mechanism);
-      });
-  return fmt::format(
-      "of Laplace noise{} selections exact, before the reply is rounded to the wire: no floating-point number "
-      "decides; "
-      "how long a selection takes depends on the records, {}{}",
-      reports ? ", reports and" : " and", time, draws_generalised(plan) ? "; " + generalised : "");
+  const auto any_release = [&](const auto& is_one) {
+    return std::any_of(plan.segments().begin(), plan.segments().end(),
+                       [&](const planning::Plan::Segment& segment) { return is_one(segment.release.mechanism); });
+  };
+  const bool reports = any_release([](const mechanisms::Mechanism& mechanism) {
+    return std::holds_alternative<mechanisms::LocalReports>(mechanism);
+  });
+  const bool summed = any_release([](const mechanisms::Mechanism& mechanism) {
+    return std::holds_alternative<mechanisms::DirectionSum>(mechanism);
+  });
+  const bool others = any_release([](const mechanisms::Mechanism& mechanism) {
+    return std::holds_alternative<mechanisms::LaplaceLattice>(mechanism) ||
+           std::holds_alternative<mechanisms::Selection>(mechanism) ||
+           std::holds_alternative<mechanisms::PathSelection>(mechanism);
+  });
+  std::string out;
+  if (reports || others)
+    out = fmt::format(
+        "of Laplace noise{} selections exact, before the reply is rounded to the wire: no floating-point number "
+        "decides; "
+        "how long a selection takes depends on the records, {}",
+        reports ? ", reports and" : " and", time);
+  if (summed)
+    out += fmt::format(
+        "{}the vectors of a direction's report are drawn exactly, as integers. A product in double precision decides "
+        "on "
+        "which side of the cap each of them is. What that can shift is bounded, and epsilon is smaller by it",
+        out.empty() ? "" : "; ");
+  return out + (draws_generalised(plan) ? "; " + generalised : "");
 }
 
 /// Whom the guarantee is against, and whom it takes on trust.
@@ -277,6 +298,8 @@ std::string report_statement(releases::Randomiser randomiser, std::string_view u
     case releases::Randomiser::Direction:
       return fmt::format("a direction by PrivUnit, drawn from integer vectors whose law is the same for every {},",
                          unit);
+    case releases::Randomiser::GaussianDirection:
+      return fmt::format("a vector by PrivUnitG, drawn from integer vectors whose law is the same for every {},", unit);
     case releases::Randomiser::Gaussian:
       return fmt::format("the {}'s vector with Gaussian noise of its own, exactly rounded to a lattice,", unit);
   }
@@ -397,6 +420,15 @@ std::vector<std::string> mechanisms_of(const jobs::Job& job, const planning::Pla
                       ? fmt::format("mu {:.6g}", std::sqrt(reports.cost().gaussian.value_rounded_up()))
                       : fmt::format("epsilon {:.6g}", reports.cost().pure.value_rounded_up()),
                   unit);
+            },
+            [&](const mechanisms::DirectionSum& sum) {
+              const std::string_view unit = releases::to_string(release.ask.unit());
+              const bool scaled = sum.direction().adapter() == releases::UnitAdapter::Normalise;
+              return fmt::format(
+                  "a report of each {0} by itself, which this silo adds up: of its gradient, {1} {2}, {3} of "
+                  "epsilon {4:.6g}. The sum is a function of the reports, and nothing else of a {0} leaves",
+                  unit, scaled ? "which is scaled to" : "clipped to", clip_statement(release.ask.bound),
+                  report_statement(sum.reports.kind(), unit), sum.reports.cost().pure.value_rounded_up());
             },
             [](const mechanisms::ExactPublicSum& /*exact*/) { return std::string(); },
             [](const mechanisms::BinomialSum& /*counts*/) { return std::string(); },

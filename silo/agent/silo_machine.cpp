@@ -75,7 +75,7 @@ Status check_answerable(const jobs::Job& job, const releases::Ask& ask) {
   const bool vectors = ask.reports() != nullptr && releases::of_vectors(ask.reports()->randomiser);
   if (vectors) {
     const auto* ball = map == nullptr ? nullptr : std::get_if<statistics::BallMap>(&map->features);
-    const bool copied = ask.reports()->randomiser == releases::Randomiser::Direction && ask.reports()->copies != 1;
+    const bool copied = releases::of_directions(ask.reports()->randomiser) && ask.reports()->copies != 1;
     if (ball == nullptr || ball->besides != statistics::BallMap::Besides::Nothing || copied)
       return refuse("records report vectors in a ball alone");
   }
@@ -105,9 +105,9 @@ Status check_answerable(const jobs::Job& job, const releases::Ask& ask) {
     // Of those that nothing but a linear model has an oracle for.
     const bool linear = ask.path() != nullptr || ask.kind() == releases::QuestionKind::Scores ||
                         std::holds_alternative<releases::MinimiserMap>(ask.map) ||
-                        std::holds_alternative<releases::DualBound>(ask.bound);
+                        std::holds_alternative<releases::DualBound>(ask.bound) || ask.summed_reports() != nullptr;
     if (linear && job.model->linear() == nullptr)
-      return refuse("paths, scores, minimisers and bounds in dual norms are of linear models alone");
+      return refuse("paths, scores, minimisers, reports and bounds in dual norms are of linear models alone");
     if (std::holds_alternative<releases::MinimiserMap>(ask.map) &&
         (job.model->linear()->loss() != models::Loss::Logistic || job.model->linear()->linear_loss().logit_max()))
       return refuse("the objective that is perturbed is a logistic loss without a largest logit");

@@ -134,6 +134,25 @@ class LinearSums final : public RecordSums {
     }
   }
 
+  void each_gradient(const Eigen::VectorXd& point, const Drawn& drawn,
+                     const std::function<void(const Eigen::VectorXd&)>& use) override {
+    UNDERTONE_CHECK(!drawn.counted && drawn.persons == nullptr);
+    const Eigen::Index features = drawn.block.features.rows();
+    Numbers factors{};
+    Numbers norms_squared{};
+    Eigen::VectorXd gradient = Eigen::VectorXd::Ones(model_.dimension());
+    for (std::span<const std::int64_t> left = drawn.positions; !left.empty();) {
+      const std::span<const std::int64_t> now = left.first(std::min(kTogether, left.size()));
+      left = left.subspan(now.size());
+      derivatives(point, drawn, now, factors, norms_squared);
+      for (std::size_t i = 0; i < now.size(); ++i) {
+        gradient.head(features) = factors[i] * drawn.block.features.col(now[i]);
+        if (model_.intercept()) gradient[features] = factors[i];
+        use(gradient);
+      }
+    }
+  }
+
   [[nodiscard]] const models::LinearModel* linear() const noexcept override { return &model_; }
 
   void metrics(const Eigen::VectorXd& point, const mechanisms::Lattice& lattice, const Drawn& drawn,
@@ -306,6 +325,11 @@ double RecordSums::DualClip::clipped(double a, double length) const {
   if (std::isnan(a) || std::abs(a) * length <= norm) return a;  // the first adds nothing
   const double cut = norm / length;
   return std::isnormal(cut) ? std::copysign(cut, a) : 0.0;
+}
+
+void RecordSums::each_gradient(const Eigen::VectorXd& /*point*/, const Drawn& /*drawn*/,
+                               const std::function<void(const Eigen::VectorXd&)>& /*use*/) {
+  UNDERTONE_CHECK(false);
 }
 
 void RecordSums::dual_gradients(const Eigen::VectorXd& /*point*/, const DualClip& /*dual*/,

@@ -2,6 +2,7 @@
 
 #include <Eigen/Core>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -80,6 +81,10 @@ class RecordSums {
   /// `dual_gradients`. @param directions [d, m], a vertex a column @param sum [m] out, lattice units
   virtual void scores(const Eigen::Ref<const Eigen::VectorXd>& point, const Eigen::MatrixXd& directions,
                       const mechanisms::Lattice& lattice, const Drawn& drawn, std::span<std::int64_t> sum);
+  /// Hands on each record's gradient by itself, neither clipped nor made of integers: for what randomises records one
+  /// by one. Of linear models, as `dual_gradients`. @param use is called with [d], in the order of positions
+  virtual void each_gradient(const Eigen::VectorXd& point, const Drawn& drawn,
+                             const std::function<void(const Eigen::VectorXd&)>& use);
   /// The linear model whose records these are; null of others.
   [[nodiscard]] virtual const models::LinearModel* linear() const noexcept { return nullptr; }
   /// A record's gradient at the first point less that at the second: [d] each.

@@ -233,6 +233,52 @@ queries::Answer answer_question(const queries::Query& query, const planning::Rel
   return draw_and_sum(query, release, data, sums, wire, *stream);
 }
 
+namespace {
+
+/// Positions of the records that a release reads, which is not by bins.
+std::vector<std::int64_t> draw_positions(const planning::Release& release, const OracleData& data, bool in_any_order,
+                                         ReleaseStream& stream) {
+  std::vector<std::int64_t> drawn;
+  if (release.ask.records.with_replacement) {
+    drawn = stream.multiset(release.population, release.records_drawn);
+  } else if (release.sampled()) {
+    drawn = stream.subset(release.population, release.records_drawn);
+    // Draws with and without a record then couple slot for slot: whatever a sum makes of places, one slot differs.
+    if (!in_any_order) drawn = reordered(drawn, stream.order(release.records_drawn));
+  } else {
+    drawn.resize(static_cast<std::size_t>(release.population));
+    std::iota(drawn.begin(), drawn.end(), std::int64_t{0});
+  }
+  if (release.ask.records.slice) {
+    UNDERTONE_CHECK(data.places.records() == data.dataset.of(release.ask.records.block).count());
+    for (std::int64_t& j : drawn) j = data.places.at(release.positions.from + j);
+  }
+  return drawn;
+}
+
+/// The sum of a report of each record that is read. A record's report depends on its own gradient and on randomness of
+/// its own. The report cuts a gradient to the clip norm; one whose squared length is no finite number counts as zero.
+std::vector<std::int64_t> draw_reported_sum(const queries::Query& query, const planning::Release& planned,
+                                            const mechanisms::DirectionSum& mechanism, const OracleData& data,
+                                            RecordSums* sums, ReleaseStream& stream) {
+  const models::Records& block = block_of(planned, data);
+  UNDERTONE_CHECK(queries::kind_of(query.question) == planned.ask.kind() && sums != nullptr);
+  UNDERTONE_CHECK(std::holds_alternative<releases::GradientMap>(planned.ask.map) && !planned.reads_bins());
+  UNDERTONE_CHECK(!planned.sampled() && planned.records_drawn == planned.population);  // each record reports once
+  const std::vector<std::int64_t> drawn = draw_positions(planned, data, true, stream);
+  std::vector<std::int64_t> sum(static_cast<std::size_t>(planned.ask.dimension), 0);
+  std::vector<std::int64_t> report(sum.size());
+  Eigen::VectorXd scaled(planned.ask.dimension);
+  sums->each_gradient(queries::point_of(query.question), {block, drawn}, [&](const Eigen::VectorXd& gradient) {
+    scaled = gradient / mechanism.clip;
+    stream.randomise_vector(mechanism.reports, scaled, report);
+    for (std::size_t j = 0; j < sum.size(); ++j) sum[j] += report[j];
+  });
+  return sum;
+}
+
+}  // namespace
+
 DrawnSum draw_exact_sum(const queries::Query& query, const planning::Release& planned, const OracleData& data,
                         RecordSums* sums, ReleaseStream& stream) {
   const models::Records& block = block_of(planned, data);
@@ -249,21 +295,8 @@ DrawnSum draw_exact_sum(const queries::Query& query, const planning::Release& pl
     const RecordSums::Drawn drawn{block, rows.records, static_cast<std::size_t>(rows.counted), data.persons};
     return {release, exact_sum(query.question, release, drawn, sums)};
   }
-  std::vector<std::int64_t> drawn;
-  if (release.ask.records.with_replacement) {
-    drawn = stream.multiset(release.population, release.records_drawn);
-  } else if (release.sampled()) {
-    drawn = stream.subset(release.population, release.records_drawn);
-    // Draws with and without a record then couple slot for slot: whatever a sum makes of places, one slot differs.
-    if (sums != nullptr && !sums->adds_integers()) drawn = reordered(drawn, stream.order(release.records_drawn));
-  } else {
-    drawn.resize(static_cast<std::size_t>(release.population));
-    std::iota(drawn.begin(), drawn.end(), std::int64_t{0});
-  }
-  if (release.ask.records.slice) {
-    UNDERTONE_CHECK(data.places.records() == block.count());
-    for (std::int64_t& j : drawn) j = data.places.at(release.positions.from + j);
-  }
+  const bool in_any_order = sums == nullptr || sums->adds_integers();
+  const std::vector<std::int64_t> drawn = draw_positions(release, data, in_any_order, stream);
   return {release, exact_sum(query.question, release, {block, drawn, std::nullopt, data.persons}, sums)};
 }
 
@@ -314,6 +347,9 @@ queries::Answer draw_and_sum(const queries::Query& query, const planning::Releas
     UNDERTONE_CHECK(queries::kind_of(query.question) == planned.ask.kind());
     return record_reports(planned, block_of(planned, data), data.persons, stream);
   }
+  if (const auto* reported = std::get_if<mechanisms::DirectionSum>(&planned.mechanism))
+    return queries::NoisedSums{
+        queries::to_wire(draw_reported_sum(query, planned, *reported, data, sums, stream), planned, wire)};
   auto drawn = draw_exact_sum(query, planned, data, sums, stream);
   const planning::Release& release = drawn.release;
   std::vector<std::int64_t>& sum = drawn.sum;
@@ -349,6 +385,7 @@ queries::Answer draw_and_sum(const queries::Query& query, const planning::Releas
                  // Its counts are for shufflers alone: @see draw_and_count
                  [](const mechanisms::BinomialSum& /*counts*/) -> queries::Answer { UNDERTONE_CHECK(false); },
                  [](const mechanisms::LocalReports& /*above*/) -> queries::Answer { UNDERTONE_CHECK(false); },
+                 [](const mechanisms::DirectionSum& /*above*/) -> queries::Answer { UNDERTONE_CHECK(false); },
                  [](const mechanisms::Unplanned& /*nothing*/) -> queries::Answer { UNDERTONE_CHECK(false); }},
       release.mechanism);
 }

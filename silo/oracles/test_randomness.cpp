@@ -114,6 +114,18 @@ class NoiselessStream final : public ReleaseStream {
   void randomise_vector(const mechanisms::LocalReports& reports, const Eigen::Ref<const Eigen::VectorXd>& vector,
                         std::span<std::int64_t> report) override {
     const auto* noise = std::get_if<mechanisms::VectorNoise>(&reports.randomiser);
+    if (const auto* direction = std::get_if<mechanisms::PrivUnit>(&reports.randomiser)) {
+      // What a report is on average: m times the vector, or its direction.
+      const double norm = vector.norm();
+      const bool scaled = direction->adapter() == releases::UnitAdapter::Normalise;
+      const double length = scaled ? norm : std::max(norm, 1.0);
+      const double units = std::isfinite(norm) && length > 0.0
+                               ? direction->scale() / length * static_cast<double>(mechanisms::PrivUnit::kUnits)
+                               : 0.0;
+      for (std::size_t j = 0; j < report.size(); ++j)
+        report[j] = units == 0.0 ? 0 : std::llrint(units * vector[static_cast<Eigen::Index>(j)]);
+      return;
+    }
     if (noise == nullptr) return sampling_->randomise_vector(reports, vector, report);
     std::fill(report.begin(), report.end(), 0);
     noise->add(vector, report);

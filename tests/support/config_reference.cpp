@@ -3,6 +3,8 @@
 #include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "coordinator/host/coordinator_config.hpp"
@@ -70,7 +72,9 @@ void print_table(const File& file) {
   fmt::print("\n## {}\n\n{}\n\n| key | expected | meaning |\n| --- | --- | --- |\n", file.heading(), file.introduction);
   config::Problems keys = config::Problems::recording();
   file.run(keys);
+  std::set<std::string> printed;  // methods that are written alike are read one after the other
   for (const config::ConfigKey& key : keys.keys()) {
+    if (!printed.insert(fmt::format("{}\n{}\n{}", key.pointer, key.expected, key.about)).second) continue;
     std::string pointer = key.pointer.substr(1);
     for (char& c : pointer) {
       if (c == '/') c = '.';

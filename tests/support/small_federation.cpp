@@ -141,12 +141,30 @@ std::vector<std::pair<std::string, SmallFederation>> federations_of_every_algori
     int features = 4;
     std::string noise_law = {};
     std::string moments = {};
+    std::string open_records = {};
+    std::int64_t public_records = 0;
   };
   const std::string tails = R"({"order":4,"bound":0.5,"source":"a pilot"})";
   const std::vector<std::pair<std::string, Row>> rows = {
       {"noisy_minibatch_sgd",
        {R"({"kind":"noisy_minibatch_sgd","rounds":6,"step_size":0.5,"averaging":"uniform","draw_fraction":0.5})", ball,
         R"({"kind":"l2","strength":0.01})"}},
+      {"ldp_sgd", {R"({"kind":"ldp_sgd","rounds":4,"step_size":0.2,"averaging":"uniform"})", ball, none}},
+      {"semi_ldp_sgd",
+       {R"({"kind":"semi_ldp_sgd","rounds":4,"step_size":0.2,"averaging":"last",
+            "reports":{"randomiser":"gaussian_direction","adapter":"lift"}})",
+        ball,
+        none,
+        {},
+        {},
+        0.0,
+        5,
+        0.0,
+        4,
+        {},
+        {},
+        R"({"silos":true})",
+        5}},
       {"accelerated_sgd",
        {R"({"kind":"accelerated_sgd","reads":"shared","proximity":0.1,"strong_convexity":0.1,"draw_fraction":0.5,
             "stages":[{"rounds":4,"upsilon":4},{"rounds":3,"upsilon":5}]})",
@@ -369,6 +387,8 @@ std::vector<std::pair<std::string, SmallFederation>> federations_of_every_algori
     federation.features = row.features;
     federation.noise_law = row.noise_law;
     federation.moments = row.moments;
+    federation.open_records = row.open_records;
+    federation.public_records = row.public_records;
     out.emplace_back(name, federation);
   }
   return out;

@@ -1,6 +1,7 @@
 #include "shared/algorithms/public/with_public_records.hpp"
 
 #include <Eigen/Eigenvalues>
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -18,6 +19,15 @@ std::string_view name_of(const PublicUse& use) noexcept {
 WithPublicRecords::WithPublicRecords(std::unique_ptr<FederatedAlgorithm> inner, Setup setup)
     : inner_(std::move(inner)), setup_(std::move(setup)) {
   UNDERTONE_CHECK(setup_.weight >= 0.0 && setup_.weight <= 1.0 && setup_.length > 0.0);
+  const double end = setup_.weight_end.value_or(setup_.weight);
+  UNDERTONE_CHECK(end >= 0.0 && end <= 1.0);
+}
+
+double WithPublicRecords::weight_at(RoundIndex round) const {
+  if (!setup_.weight_end || setup_.rounds < 2) return setup_.weight;
+  const double passed = static_cast<double>(round.value) / static_cast<double>(setup_.rounds - 1);
+  const double done = std::min(passed, 1.0);
+  return (1.0 - done) * setup_.weight + done * *setup_.weight_end;
 }
 
 Status WithPublicRecords::load() {
@@ -71,12 +81,12 @@ Result<Step> WithPublicRecords::advance(const folds::Gathered& gathered) {
   folds::Mean better{mean->values};
   if (const auto* how = std::get_if<MixedGradients>(&setup_.use)) {
     UNDERTONE_TRY(const folds::Mean::Open open, open_mean(*how, query->question, mean->open));
+    const double weight = weight_at(gathered.round);
     // With weight 1, or where nobody that answered has public records, the mean stays the silos' to the bit.
-    if (setup_.weight < 1.0 && open.records > 0) {
+    if (weight < 1.0 && open.records > 0) {
       if (open.values.size() != better.values.size())
         return Error{ErrorCode::Internal, "public records: gradients of two dimensions"};
-      better.values =
-          setup_.weight == 0.0 ? open.values : setup_.weight * better.values + (1.0 - setup_.weight) * open.values;
+      better.values = weight == 0.0 ? open.values : weight * better.values + (1.0 - weight) * open.values;
     }
   } else {
     if (!mirror_ || mirror_->matrixL().rows() != better.values.size())

@@ -20,8 +20,9 @@ namespace undertone::algorithms {
 /// Source: spec public-data 5.2, Algorithm 11, Proposition 88.
 struct MixedGradients {
   models::PublicGradients gradients = models::PublicGradients::Raw;
-  std::optional<double> weight =
-      {};  // alpha in [0, 1], of the silos' gradients; nothing: what a job's noise makes best
+  /// alpha in [0, 1], of the silos' gradients, in the first round; nothing: what a job's noise makes best.
+  std::optional<double> weight = {};
+  std::optional<double> weight_end = {};  // alpha in the last round, and on a line in between; nothing: as in the first
 };
 /// The silos' mean gradient g becomes P^-1 g. P is made of the second derivative H = X^T X / n of the public records'
 /// least squares, so that a step is one of mirror descent whose potential is their loss.
@@ -52,10 +53,12 @@ class WithPublicRecords final : public FederatedAlgorithm {
   using Load = std::function<Result<std::shared_ptr<const models::PublicLoss>>()>;
   struct Setup {
     PublicUse use;
-    double weight = 1.0;                           // alpha, in [0, 1], of MixedGradients
+    double weight = 1.0;                           // alpha, in [0, 1], of MixedGradients, in the first round
     double length = 1.0;                           // > 0: of a clipped or rescaled public gradient
     Load load;                                     // empty: there are silos' public records alone
     std::optional<releases::Ask> difference = {};  // what silos' differences are clipped by
+    std::optional<double> weight_end = {};         // alpha in the last round, where it changes
+    std::uint64_t rounds = 1;                      // that the algorithm inside has
   };
   WithPublicRecords(std::unique_ptr<FederatedAlgorithm> inner, Setup setup);
 
@@ -72,6 +75,8 @@ class WithPublicRecords final : public FederatedAlgorithm {
 
  private:
   [[nodiscard]] Status load();
+  /// alpha of the round.
+  [[nodiscard]] double weight_at(RoundIndex round) const;
   /// Answers the question from all public records, the coordinator's and the silos'. @return an error for other
   /// questions
   [[nodiscard]] Result<folds::Mean::Open> open_mean(const MixedGradients& how, const queries::Question& question,

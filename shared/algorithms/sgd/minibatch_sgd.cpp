@@ -69,22 +69,60 @@ ServerOptimiser parse_server(config::Section& section) {
 
 }  // namespace
 
+/// How a record reports its gradient.
+releases::ReportsForm parse_reports(config::Section& section) {
+  using releases::Randomiser;
+  using releases::UnitAdapter;
+  releases::ReportsForm out{Randomiser::Direction};
+  if (!section.has("reports")) return out;
+  config::Section reports = section.object(
+      "reports", "of ldp_sgd and semi_ldp_sgd: how each record's clipped gradient is randomised by itself");
+  if (reports.has("randomiser"))
+    out.randomiser = reports.choice<Randomiser>(
+        "randomiser", {{"direction", Randomiser::Direction}, {"gaussian_direction", Randomiser::GaussianDirection}},
+        "direction (the default): a direction from a cap around the record's own or from outside it, PrivUnit. "
+        "gaussian_direction: a Gaussian vector from a half space, PrivUnitG");
+  if (reports.has("adapter"))
+    out.adapter = reports.choice<UnitAdapter>(
+        "adapter", {{"round", UnitAdapter::Round}, {"lift", UnitAdapter::Lift}, {"normalise", UnitAdapter::Normalise}},
+        "how a gradient of length at most privacy.clip_norm becomes a direction. round (the default): its own or the "
+        "opposite one, unbiased; lift: one in a dimension more, unbiased; normalise: its own, whatever its length, so "
+        "that short gradients count like long ones");
+  reports.finish();
+  return out;
+}
+
+ParsedMethod parse_reported(config::Section& section, const Problem& problem, bool beside_public) {
+  const std::uint64_t rounds = keys::rounds(section);
+  const double step_size = keys::step_size(section);
+  const Averaging averaging = parse_averaging(section, step_size, problem.regulariser.l2());
+  const StepSchedule steps = parse_schedule(section);
+  const ServerOptimiser server = parse_server(section);
+  return {MinibatchSgdSettings{problem, rounds, step_size, averaging, steps, server, 1,
+                               RecordReports{parse_reports(section), beside_public}}};
+}
+
 bool MinibatchSgdSettings::as_published() const {
   return steps.kind == StepSchedule::Kind::Constant && server.kind == ServerOptimiser::Kind::None && epochs == 0;
 }
 
 std::string MinibatchSgdSettings::source() const {
-  std::string out = "noisy minibatch SGD, Algorithms 14 and 19";
+  std::string out = !reports                 ? "noisy minibatch SGD, Algorithms 14 and 19"
+                    : reports->beside_public ? "semi-LDP SGD, Algorithm 13 by batches"
+                                             : "LDP-SGD, by batches";
   if (!as_published()) out += fmt::format("; steps {}, server {}", to_string(steps), to_string(server));
-  if (epochs > 0) out += fmt::format("; {} passes over parts of the records", epochs);
+  if (epochs > 0 && !reports) out += fmt::format("; {} passes over parts of the records", epochs);
   return out;
 }
 
-std::string_view MinibatchSgdSettings::name() const { return MinibatchSgd::kName; }
+std::string_view MinibatchSgdSettings::name() const {
+  if (!reports) return MinibatchSgd::kName;
+  return reports->beside_public ? MinibatchSgd::kSemiLdpName : MinibatchSgd::kLdpName;
+}
 
 MethodNumbers MinibatchSgdSettings::numbers() const {
   MethodNumbers out = {{"rounds", number(rounds)}, {"step_size", step_size}};
-  if (epochs > 0) out.emplace_back("passes", number(epochs));
+  if (epochs > 0 && !reports) out.emplace_back("passes", number(epochs));
   return out;
 }
 
@@ -92,15 +130,25 @@ MethodTraits MinibatchSgdSettings::traits() const {
   MethodTraits traits;
   traits.shuffled_reports = true;
   traits.takes_subgradients = true;
+  if (reports) {
+    traits.shuffled = false;
+    traits.shuffled_reports = false;
+    traits.linear_models = true;
+    traits.records_report = true;
+    traits.needs_public_records = reports->beside_public;
+    return traits;
+  }
   traits.one_whole_step = rounds == 1 && step_size == 1.0 && averaging.kind == Averaging::Kind::Last && as_published();
   return traits;
 }
 
 Result<NoiseShifts> MinibatchSgdSettings::theorem_noise(const NoiseFacts& facts) const {
+  if (reports) return no_theorem_noise(source());
   return NoiseConditions("Theorem 34", facts).composed({number(rounds)});
 }
 
 Result<NoiseShifts> MinibatchSgdSettings::experiment_noise(const NoiseFacts& facts) const {
+  if (reports) return no_experiment_noise(source());
   const NoiseConditions conditions("the experiments' noise", facts);
   if (Status fits = conditions.some_rounds(rounds); !fits) return fits.error();
   const double share = facts.records * facts.epsilon / facts.drawn;
@@ -113,6 +161,14 @@ std::optional<RiskBound> MinibatchSgdSettings::predicted_risk(releases::ClipNorm
   const std::optional<double> bound = MinibatchSgd::predicted_excess_risk(*this, clip, noise_variance);
   if (!bound) return std::nullopt;
   return RiskBound{*bound, "excess risk", "projected SGD, as in the proof of Theorem 34"};
+}
+
+ParsedMethod MinibatchSgd::parse_ldp(config::Section& section, const Problem& problem) {
+  return parse_reported(section, problem, false);
+}
+
+ParsedMethod MinibatchSgd::parse_semi_ldp(config::Section& section, const Problem& problem) {
+  return parse_reported(section, problem, true);
 }
 
 ParsedMethod MinibatchSgd::parse(config::Section& section, const Problem& problem) {
@@ -175,7 +231,9 @@ planning::Schedule MinibatchSgd::schedule(const MinibatchSgdSettings& settings, 
   planning::Schedule out;
   for (std::uint64_t r = 0; r < settings.rounds; ++r) {
     const std::uint64_t index = shape.parts == Slice::Assignment::Bins ? r : r % parts;
-    out.push_back({shape.gradient(d, Slice{Slice::Cut::Equal, index, parts}), 1});
+    releases::Ask ask = shape.gradient(d, Slice{Slice::Cut::Equal, index, parts});
+    if (settings.reports) std::get<releases::SumForm>(ask.form).of_reports = settings.reports->form;
+    out.push_back({std::move(ask), 1});
   }
   return out;
 }

@@ -18,6 +18,12 @@ struct Averaging {
 
 class MinibatchSgd;
 
+/// What records report in local SGD, and whether public records are used as they are.
+struct RecordReports {
+  releases::ReportsForm form = {releases::Randomiser::Direction};
+  bool beside_public = false;  // semi-LDP: public records' gradients count besides, exactly
+};
+
 struct MinibatchSgdSettings {
   using Algorithm = MinibatchSgd;
   Problem problem;
@@ -29,6 +35,8 @@ struct MinibatchSgdSettings {
   /// Passes over the records, where rounds read parts of them: R / epochs parts a pass, each read once in it. 0: every
   /// round reads all records, or a fresh draw.
   std::uint64_t epochs = 0;
+  /// LDP-SGD and semi-LDP SGD: each record's clipped gradient is reported by itself, once in one pass.
+  std::optional<RecordReports> reports = {};
 
   /// Whether it is the algorithm as its source has it: one step size, along the gradient itself.
   [[nodiscard]] bool as_published() const;
@@ -53,10 +61,18 @@ struct MinibatchSgdSettings {
 ///                      w_{r+1} = Pi_W[w_r - eta_r g], eta_r = eta unless the job has a schedule; g through a server's
 ///                      optimiser
 ///   output sum_r gamma_r w_r / sum_r gamma_r
+///
+/// With `reports` it is semi-LDP SGD, Algorithm 13 (Propositions 30 and 94), and its baseline LDP-SGD, by batches: in
+/// round r a silo answers with the mean of reports of part r of its records, each randomised by itself, and every
+/// record is in one part at most. R parts of one record are the source's order. Source: spec public-data 6.1, 6.2.
 class MinibatchSgd final : public FederatedAlgorithm {
  public:
   static constexpr std::string_view kName = "noisy_minibatch_sgd";
+  static constexpr std::string_view kLdpName = "ldp_sgd";
+  static constexpr std::string_view kSemiLdpName = "semi_ldp_sgd";
   [[nodiscard]] static ParsedMethod parse(config::Section& section, const Problem& problem);
+  [[nodiscard]] static ParsedMethod parse_ldp(config::Section& section, const Problem& problem);
+  [[nodiscard]] static ParsedMethod parse_semi_ldp(config::Section& section, const Problem& problem);
   /// @return an error where there is no round, the step is no step, or the regulariser is not smooth
   [[nodiscard]] static Result<std::unique_ptr<MinibatchSgd>> create(const MinibatchSgdSettings& settings);
 

@@ -26,6 +26,10 @@ ReportValues report_values(releases::Randomiser randomiser) noexcept {
       return {0, StringIndex::kStrings - 1};
     case releases::Randomiser::Direction:
       return {-PrivUnit::kUnits, PrivUnit::kUnits};
+    case releases::Randomiser::GaussianDirection: {
+      constexpr auto kMost = static_cast<std::int64_t>(PrivUnit::kGaussianMax) * PrivUnit::kUnits;
+      return {-kMost, kMost};
+    }
     case releases::Randomiser::Gaussian:
       return {-VectorNoise::kLargest, VectorNoise::kLargest};
   }
@@ -37,7 +41,11 @@ releases::Randomiser LocalReports::kind() const noexcept {
                                [](const LaplaceSum& /*noise*/) { return releases::Randomiser::Laplace; },
                                [](const StringBit& /*bit*/) { return releases::Randomiser::StringBit; },
                                [](const StringIndex& /*index*/) { return releases::Randomiser::Index; },
-                               [](const PrivUnit& /*direction*/) { return releases::Randomiser::Direction; },
+                               [](const PrivUnit& direction) {
+                                 return direction.law() == PrivUnit::Law::Sphere
+                                            ? releases::Randomiser::Direction
+                                            : releases::Randomiser::GaussianDirection;
+                               },
                                [](const VectorNoise& /*noise*/) { return releases::Randomiser::Gaussian; }},
                     randomiser);
 }
@@ -115,6 +123,7 @@ Result<LocalReports> local_reports(const releases::RangeBound& range, bool indic
       return made(noise);
     }
     case releases::Randomiser::Direction:
+    case releases::Randomiser::GaussianDirection:
     case releases::Randomiser::Gaussian:
       break;
   }
@@ -134,8 +143,10 @@ Status check_numbers(Eigen::Index numbers, std::int64_t records) {
 Result<LocalReports> direction_reports(Eigen::Index dimension, const releases::ReportsForm& form,
                                        releases::Epsilon epsilon, std::int64_t records) {
   UNDERTONE_TRY(check_numbers(dimension, records));
-  UNDERTONE_TRY(const PrivUnit direction, PrivUnit::create(epsilon, dimension, form.adapter));
-  const ReportValues values = report_values(releases::Randomiser::Direction);
+  const auto law =
+      form.randomiser == releases::Randomiser::GaussianDirection ? PrivUnit::Law::Gaussian : PrivUnit::Law::Sphere;
+  UNDERTONE_TRY(const PrivUnit direction, PrivUnit::create(epsilon, dimension, form.adapter, law));
+  const ReportValues values = report_values(form.randomiser);
   return LocalReports{{values.high, std::ldexp(1.0, kValueStepLog2)}, values.low, values.high, direction};
 }
 
@@ -154,9 +165,10 @@ std::string canonical_text(const LocalReports& reports) {
                    return fmt::format("laplace:{}:{}/{}", noise.sensitivity().value(), noise.scale().numerator,
                                       noise.scale().denominator);
                  },
-                 [](const PrivUnit& direction) {
-                   return fmt::format("direction:{}:{}:{}:{}", direction.dimension(), to_string(direction.adapter()),
-                                      exact_text(direction.threshold()), exact_text(direction.in_cap()));
+                 [&](const PrivUnit& direction) {
+                   return fmt::format("{}:{}:{}:{}:{}", to_string(reports.kind()), direction.dimension(),
+                                      to_string(direction.adapter()), exact_text(direction.threshold()),
+                                      exact_text(direction.in_cap()));
                  },
                  [](const VectorNoise& noise) {
                    return fmt::format("gaussian:{}:{}:{}:{}", noise.dimension(), noise.copies(),

@@ -94,7 +94,8 @@ struct LocalReports {
                                                  const releases::ReportsForm& form, releases::Epsilon epsilon,
                                                  std::int64_t records);
 
-/// Reports of directions of vectors of length at most 1. @return an error where there are too many numbers, or no cap
+/// Reports of directions of vectors of length at most 1, each by PrivUnit or PrivUnitG, as the form says.
+/// @return an error where there are too many numbers, or no cap
 [[nodiscard]] Result<LocalReports> direction_reports(Eigen::Index dimension, const releases::ReportsForm& form,
                                                      releases::Epsilon epsilon, std::int64_t records);
 /// Reports of such vectors, or of copies of them, with Gaussian noise.

@@ -266,6 +266,48 @@ TEST(PublicSectionTest, ThrowAwayNeedsAFileAndItsModel) {
       std::string::npos);
 }
 
+TEST(PublicSectionTest, SemiLdpSgdNeedsThemAndCountsEveryRecordAlike) {
+  struct BroughtToSemiLdp : Brought {
+    explicit BroughtToSemiLdp(const std::string& more) : Brought(more) {
+      federation.algorithm = R"({"kind":"semi_ldp_sgd","rounds":4,"step_size":0.1,"averaging":"uniform"})";
+    }
+  };
+  BroughtToSemiLdp without("");
+  without.federation.open_records.clear();
+  EXPECT_NE(without.said().find("/algorithm/kind: semi_ldp_sgd steps along public records' gradients"),
+            std::string::npos)
+      << without.said();
+  const auto weight_of = [](const Job& job) {
+    return std::get<algorithms::MixedGradients>(job.public_terms->use).weight;
+  };
+  const Job job = BroughtToSemiLdp("").job().value();
+  std::int64_t records = 0;  // that report: the last ones of a silo that four parts of one size leave over do not
+  for (const CohortMember& member : job.cohort) records += member.facts.records / 4 * 4;
+  EXPECT_EQ(weight_of(job), static_cast<double>(records) / static_cast<double>(records + 30));
+  EXPECT_EQ(weight_of(BroughtToSemiLdp(R"(,"weight":0.25)").job().value()), 0.25);
+  EXPECT_NE(BroughtToSemiLdp(R"(,"weight_end":0.25)").said().find("/public/weight_end: expected a weight beside it"),
+            std::string::npos);
+  // Silos' own public records count, too, and no weight has to be said.
+  BroughtToSemiLdp at_silos("");
+  at_silos.federation.open_records = R"({"silos":true})";
+  at_silos.federation.public_records = 5;
+  const Job own = at_silos.job().value();
+  std::int64_t open = 0;
+  for (const CohortMember& member : own.cohort) open += member.facts.public_records;
+  ASSERT_GT(open, 0);
+  EXPECT_EQ(weight_of(own), static_cast<double>(records) / static_cast<double>(records + open));
+  EXPECT_NE(BroughtToSemiLdp(R"(,"use":"mirror_map")").said().find("/public/use"), std::string::npos);
+  // What is chosen by noise on sums does not fit reports, and is refused before anybody is asked.
+  BroughtToSemiLdp moments("");
+  moments.federation.moments = R"({"order":4,"bound":0.5,"source":"a pilot"})";
+  EXPECT_NE(moments.said().find("of semi_ldp_sgd each record is randomised by itself"), std::string::npos)
+      << moments.said();
+  BroughtToSemiLdp by_hand("");
+  by_hand.federation.noise_multiplier = 2.0;
+  EXPECT_NE(by_hand.said().find("/privacy/calibration/by: expected \"accountant\""), std::string::npos)
+      << by_hand.said();
+}
+
 // Every algorithm takes public records, or says that it does not.
 TEST(PublicSectionTest, EveryAlgorithmTakesThemOrSaysWhyNot) {
   int taken = 0;

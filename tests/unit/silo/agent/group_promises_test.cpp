@@ -70,6 +70,28 @@ TEST(GroupPromisesTest, DrawsWithReplacementAreNeverTakenForOneReadOfAll) {
   EXPECT_FALSE(group_promises(plan, facts, reserved_for(plan), false)[0].epsilon);
 }
 
+// Whoever has five records that report once each, in whatever parts, is promised five times one record's epsilon.
+TEST(GroupPromisesTest, RecordsInPartsOfTheirOwnReportOnceEach) {
+  const releases::SiloFacts facts = grouped_facts(1000);
+  planning::Schedule schedule;
+  for (std::uint64_t part = 0; part < 8; ++part) {
+    releases::Ask ask = grouped_gradient(1.0);
+    ask.form = releases::SumForm{{}, releases::ReportsForm{releases::Randomiser::Direction}};
+    ask.records.slice = releases::Slice{releases::Slice::Cut::Equal, part, 8};
+    schedule.push_back({ask, 1});
+  }
+  const planning::Plan plan = planning::make_plan(schedule, facts).value();
+  const std::vector<GroupPromise> said = group_promises(plan, facts, reserved_for(plan), true);
+  EXPECT_NEAR(said[0].epsilon.value(), 5.0, 1e-4);
+  EXPECT_NEAR(said[1].epsilon.value(), 10.0, 1e-4);
+  // Two passes over the same parts are twice that.
+  planning::Schedule twice = schedule;
+  twice.insert(twice.end(), schedule.begin(), schedule.end());
+  const planning::Plan again = planning::make_plan(twice, facts).value();
+  const double each = again.segments().front().release.cost_of_draw().pure.value_rounded_up();
+  EXPECT_NEAR(group_promises(again, facts, reserved_for(again), true)[0].epsilon.value(), 10.0 * each, 1e-4);
+}
+
 /// Of few records everybody's are all that there are: one line.
 TEST(GroupPromisesTest, NobodyHasMoreThanThereAre) {
   const releases::SiloFacts facts = grouped_facts(3, 2);

@@ -83,6 +83,30 @@ TEST(WithPublicRecordsTest, BetweenThemAStepGoesAlongTheWeightedMean) {
   EXPECT_TRUE(run(*with(sgd(), MixedGradients{PublicGradients::Rescaled}, 0.3, loss)).isApprox(weights, 1e-12));
 }
 
+TEST(WithPublicRecordsTest, AScheduledWeightGoesOnALineFromTheFirstRoundToTheLast) {
+  const auto loss = open_records(3);
+  Eigen::VectorXd weights = Eigen::VectorXd::Zero(3);
+  for (std::uint64_t r = 0; r < kRounds; ++r) {
+    const double weight = 0.2 + (0.9 - 0.2) * static_cast<double>(r) / static_cast<double>(kRounds - 1);
+    const Eigen::VectorXd silos = said(queries::GradientQuestion{weights});
+    weights -= kStep * (weight * silos + (1.0 - weight) * loss->mean_gradient(weights, PublicGradients::Raw, 1.0));
+  }
+  WithPublicRecords::Setup setup{MixedGradients{}, 0.2, 1.0,
+                                 [loss]() -> Result<std::shared_ptr<const PublicLoss>> { return loss; }};
+  setup.weight_end = 0.9;
+  setup.rounds = kRounds;
+  WithPublicRecords scheduled(sgd()->make().value(), setup);
+  EXPECT_TRUE(run(scheduled).isApprox(weights, 1e-12));
+  // With one end at 1 and the other at 0 its first step is the silos' alone, to the bit, and its last the public one.
+  setup.weight = 1.0;
+  setup.weight_end = 0.0;
+  WithPublicRecords ends(sgd()->make().value(), setup);
+  const algorithms::Step first = ends.start();
+  const Eigen::VectorXd zero = Eigen::VectorXd::Zero(3);
+  const auto next = ends.advance({std::get<queries::Query>(first).round, 1, folds::Mean{zero}});
+  EXPECT_EQ(queries::point_of(std::get<queries::Query>(next.value()).question), zero);
+}
+
 TEST(WithPublicRecordsTest, ServesWhatStepsAlongGradientsAndDifferences) {
   Problem problem;
   problem.dimension = 3;
