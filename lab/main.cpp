@@ -597,14 +597,21 @@ void add_lab_commands(CLI::App& app, Actions& actions, LabArguments& arguments) 
       add(app, actions, "reproduce", "A figure of the source's experiments: table, picture and a verdict on each claim",
           [&] { return run_reproduce(arguments.reproduced); });
   reproduce_command
-      ->add_option("figure", arguments.reproduced.figure, "fig3.5 to fig3.12, figB.1 to figB.5, figD.1, or all")
+      ->add_option("figure", arguments.reproduced.figure,
+                   "fig2.2, fig3.5 to fig3.12, figA.6, figB.1 to figB.5, figD.1, or all")
       ->required();
   reproduce_command->add_option("--data", arguments.reproduced.data,
-                                "folder of the data sets: docs/experiments.md; figD.1 reads none");
+                                "folder of the data sets: docs/experiments.md; fig2.2, figA.6 and figD.1 read none");
   reproduce_command->add_option("--out", arguments.reproduced.out, "folder for what is written; goes on where it stood")
       ->required();
-  reproduce_command->add_flag("--quick", arguments.reproduced.quick,
-                              "a small part of the grid, of four splits unless --splits says more; in minutes");
+  CLI::Option* quick = reproduce_command->add_flag_callback(
+      "--quick", [&] { arguments.reproduced.size = FigureSize::Quick; },
+      "a small part of the grid, of four splits unless --splits says more; in minutes");
+  reproduce_command
+      ->add_flag_callback(
+          "--full", [&] { arguments.reproduced.size = FigureSize::Full; },
+          "of fig2.2: at the source's own size, of 75,000 records in 2,000 dimensions, which takes hours")
+      ->excludes(quick);
   reproduce_command->add_option("--splits", arguments.reproduced.splits,
                                 "at most so many splits of the data; a later run with more goes on from there");
   reproduce_command->add_option("--threads", arguments.reproduced.threads,

@@ -328,8 +328,8 @@ std::string_view to_string(DimensionMethod method) noexcept {
   return "";
 }
 
-DimensionFigure dimension_figure(bool quick) {
-  if (quick) return {{16, 64}, 2, 200, 2.0, 1e-6, false};
+DimensionFigure dimension_figure(FigureSize size) {
+  if (size == FigureSize::Quick) return {{16, 64}, 2, 200, 2.0, 1e-6, false};
   return {{16, 64, 256, 1024, 4096}, 5, 2000, 4.0, 1e-6, true};
 }
 

@@ -42,7 +42,7 @@ struct DimensionFigure {
 };
 
 /// The figure as it stands in docs/experiments.md, or a small part of it that judges nothing.
-[[nodiscard]] DimensionFigure dimension_figure(bool quick);
+[[nodiscard]] DimensionFigure dimension_figure(FigureSize size);
 
 /// n records of y = <w*, x> + u, u uniform on [-0.1, 0.1], features drawn anew for each record.
 /// @param seed public @return [d, n] and targets in [-1, 1]

@@ -249,9 +249,20 @@ std::string_view to_string(PublicMethod method) noexcept {
   return "";
 }
 
-PublicFigure public_figure(bool quick) {
+PublicFigure public_figure(FigureSize size) {
+  // n_pub / n of .03, .04, .1, .25 and .5; the optimiser's grid is ours, with step 0.
+  if (size == FigureSize::Full)
+    return {2000,
+            {1.125, 1.5, 3.75, 9.375, 18.75},
+            {0.1, 0.5, 1.0, 2.0, 4.0, 8.0},
+            75'000,
+            20,
+            1e-5,
+            {0.0, 0.0625, 0.25, 1.0, 4.0, 16.0},
+            5,
+            true};
   // d / (n_priv epsilon) as the source has it, for clip 1: spec public-data 0.6.
-  if (quick) return {20, {1.5}, {1.0}, 750, 5, 1e-5, {0.0, 1.0, 4.0}, 2, false};
+  if (size == FigureSize::Quick) return {20, {1.5}, {1.0}, 750, 5, 1e-5, {0.0, 1.0, 4.0}, 2, false};
   return {100,
           {1.13, 1.5, 4.0},
           {0.1, 0.5, 1.0, 2.0, 4.0, 8.0},

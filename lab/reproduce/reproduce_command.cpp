@@ -9,6 +9,7 @@
 #include "lab/reproduce/dimension_figure.hpp"
 #include "lab/reproduce/figure_report.hpp"
 #include "lab/reproduce/public_figure.hpp"
+#include "lab/reproduce/semi_local_figure.hpp"
 #include "shared/base/files.hpp"
 #include "shared/service/exit_code.hpp"
 #include "simulation/resumable_lines.hpp"
@@ -158,44 +159,62 @@ Status reproduce(const Experiment& experiment, const ReproduceRequest& request) 
   return {};
 }
 
+namespace {
+
+/// A figure on invented records, which reads no data set.
+struct InventedFigure {
+  std::string_view name;
+  Status (*run)(const ReproduceRequest&);
+};
+
+/// @param figure with repetitions, of which the request may want fewer
+template <class AnyFigure>
+AnyFigure shortened(AnyFigure figure, const ReproduceRequest& request) {
+  if (request.splits != 0) figure.repetitions = std::max<std::size_t>(2, std::min(figure.repetitions, request.splits));
+  return figure;
+}
+
+constexpr InventedFigure kInvented[] = {
+    {kDimensionFigure,
+     [](const ReproduceRequest& request) {
+       return reproduce_dimensions(shortened(dimension_figure(request.size), request), request);
+     }},
+    {kPublicFigure,
+     [](const ReproduceRequest& request) {
+       return reproduce_public(shortened(public_figure(request.size), request), request);
+     }},
+    {kSemiLocalFigure, [](const ReproduceRequest& request) {
+       return reproduce_semi_local(shortened(semi_local_figure(request.size), request), request);
+     }}};
+
+}  // namespace
+
 int run_reproduce(const ReproduceRequest& request) {
+  const auto asked = [&](std::string_view name) { return request.figure == "all" || request.figure == name; };
   std::vector<Experiment> wanted;
+  std::string known;
   for (const Experiment& one : experiments()) {
-    if (request.figure != "all" && request.figure != one.name) continue;
-    wanted.push_back(request.quick ? quick(one) : one);
+    known += " " + one.name;
+    if (!asked(one.name)) continue;
+    wanted.push_back(request.size == FigureSize::Quick ? quick(one) : one);
     if (request.splits != 0) wanted.back().splits = std::min(one.splits, request.splits);
   }
-  const bool dimensions = request.figure == "all" || request.figure == kDimensionFigure;
-  const bool of_public = request.figure == "all" || request.figure == kPublicFigure;
-  if (wanted.empty() && !dimensions && !of_public) {
-    std::string known;
-    for (const Experiment& one : experiments()) known += " " + one.name;
-    known += fmt::format(" {} {}", kDimensionFigure, kPublicFigure);
+  std::vector<InventedFigure> invented;
+  for (const InventedFigure& one : kInvented) {
+    known += fmt::format(" {}", one.name);
+    if (asked(one.name)) invented.push_back(one);
+  }
+  if (wanted.empty() && invented.empty())
     return service::fail(
         {ErrorCode::InvalidArgument, fmt::format("\"{}\": expected all, or one of{}", request.figure, known)});
-  }
   if (!wanted.empty() && request.data.empty())
     return service::fail({ErrorCode::InvalidArgument, "--data: expected the folder of the figure's data sets"});
   int code = service::kDone;
-  if (dimensions) {
-    DimensionFigure figure = dimension_figure(request.quick);
-    if (request.splits != 0)
-      figure.repetitions = std::max<std::size_t>(2, std::min(figure.repetitions, request.splits));
-    if (const Status done = reproduce_dimensions(figure, request); !done)
-      code = service::fail(Error{done.error().code, fmt::format("{}: {}", kDimensionFigure, done.error().message)});
-  }
-  if (of_public) {
-    PublicFigure figure = public_figure(request.quick);
-    if (request.splits != 0)
-      figure.repetitions = std::max<std::size_t>(2, std::min(figure.repetitions, request.splits));
-    if (const Status done = reproduce_public(figure, request); !done)
-      code = service::fail(Error{done.error().code, fmt::format("{}: {}", kPublicFigure, done.error().message)});
-  }
-  for (const Experiment& one : wanted) {
-    const Status done = reproduce(one, request);
-    if (done) continue;
-    code = service::fail(Error{done.error().code, fmt::format("{}: {}", one.name, done.error().message)});
-  }
+  const auto after = [&](std::string_view name, const Status& done) {
+    if (!done) code = service::fail(Error{done.error().code, fmt::format("{}: {}", name, done.error().message)});
+  };
+  for (const InventedFigure& one : invented) after(one.name, one.run(request));
+  for (const Experiment& one : wanted) after(one.name, reproduce(one, request));
   return code;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <string>
 
@@ -8,12 +9,19 @@
 
 namespace undertone::lab {
 
+/// How much of a figure is made.
+enum class FigureSize : std::uint8_t {
+  Quick,  // a small part, by which no claim is judged
+  Usual,  // as it stands in docs/experiments.md
+  Full    // at the source's own size, where that is another: hours and more
+};
+
 /// What `undertone reproduce` was asked.
 struct ReproduceRequest {
   std::string figure;          // "fig3.5", or "all"
   std::filesystem::path data;  // folder of the data sets
   std::filesystem::path out;   // folder for FIGURE.jsonl, .csv, .md, .png, .svg
-  bool quick = false;
+  FigureSize size = FigureSize::Usual;
   std::size_t splits = 0;   // at most so many; 0: as many as the figure has. More of them go on where fewer ended
   std::size_t threads = 0;  // points at a time; 0: as many as there are processors
 };

@@ -40,7 +40,7 @@ TEST(DimensionFigureTest, SlopesArePowers) {
 }
 
 TEST(DimensionFigureTest, EveryMethodIsBoundedInTheSameRecords) {
-  const DimensionFigure figure = dimension_figure(true);
+  const DimensionFigure figure = dimension_figure(FigureSize::Quick);
   for (const DimensionMethod method :
        {DimensionMethod::MinibatchSgd, DimensionMethod::PrivateFrankWolfe, DimensionMethod::MirrorDescent,
         DimensionMethod::NoisyFrankWolfe, DimensionMethod::ConstrainedMirrorDescent}) {
@@ -58,7 +58,7 @@ TEST(DimensionFigureTest, EveryMethodIsBoundedInTheSameRecords) {
 TEST(DimensionFigureTest, MakesItsQuickFormTwiceAlike) {
   const tests::TemporaryFolder one;
   const tests::TemporaryFolder two;
-  const DimensionFigure figure = dimension_figure(true);
+  const DimensionFigure figure = dimension_figure(FigureSize::Quick);
   for (const auto& [folder, threads] : {std::pair(&one, 1), std::pair(&two, 2)}) {
     ReproduceRequest request;
     request.out = folder->path();

@@ -16,7 +16,7 @@ TEST(PublicFigureTest, ThrowAwayHasItsClosedForm) {
   EXPECT_NEAR(throw_away_loss(2000, 7500), 0.3409, 5e-5);
   EXPECT_NEAR(throw_away_loss(2000, 37500), 0.2641, 5e-5);
   // The mean on invented records agrees: of 64 repetitions at d = 10, n = 40 the mean is within 4 standard errors.
-  PublicFigure figure = public_figure(true);
+  PublicFigure figure = public_figure(FigureSize::Quick);
   figure.dimension = 10;
   figure.records = 100;
   double sum = 0.0;
@@ -34,7 +34,7 @@ TEST(PublicFigureTest, ThrowAwayHasItsClosedForm) {
 }
 
 TEST(PublicFigureTest, EveryMethodStartsAtTheThrowAwayModel) {
-  const PublicFigure figure = public_figure(true);
+  const PublicFigure figure = public_figure(FigureSize::Quick);
   const double start = public_losses(figure, PublicMethod::ThrowAway, 1.5, 1.0, 1).value().front();
   for (const PublicMethod method : {PublicMethod::DpSgd, PublicMethod::MirrorDescent, PublicMethod::MixedGradients}) {
     const std::vector<double> losses = public_losses(figure, method, 1.5, 1.0, 1).value();
@@ -51,7 +51,7 @@ TEST(PublicFigureTest, MakesItsQuickFormTwiceAlike) {
     ReproduceRequest request;
     request.out = folder->path();
     request.threads = static_cast<std::size_t>(threads);
-    const Status done = reproduce_public(public_figure(true), request);
+    const Status done = reproduce_public(public_figure(FigureSize::Quick), request);
     ASSERT_TRUE(done) << done.error().message;
   }
   for (const char* name : {"fig2.2.jsonl", "fig2.2.md", "fig2.2.table.csv", "fig2_2.csv", "fig2_2.svg"})

@@ -343,8 +343,8 @@ TEST(ReproduceTest, RefusesTablesThatAreNotThoseOfTheSource) {
 
 TEST(ReproduceTest, SaysWhatIsMissing) {
   tests::TemporaryFolder folder;
-  EXPECT_NE(run_reproduce({"fig3.10", folder.path(), folder.path() / "out", true, 1}), 0);
-  EXPECT_NE(run_reproduce({"fig9.9", folder.path(), folder.path() / "out", true, 1}), 0);
+  EXPECT_NE(run_reproduce({"fig3.10", folder.path(), folder.path() / "out", FigureSize::Quick, 1}), 0);
+  EXPECT_NE(run_reproduce({"fig9.9", folder.path(), folder.path() / "out", FigureSize::Quick, 1}), 0);
   const Result<Task> task = insurance_task(folder.path(), find_experiment("fig3.6")->cohorts[0], 1);
   ASSERT_FALSE(task);
   EXPECT_NE(task.error().message.find("insurance.csv"), std::string::npos);
@@ -466,7 +466,7 @@ TEST(ReproduceTest, WritesTableTextAndPictureAndGoesOnWhereItStood) {
   experiment.epsilons = {6.0};
   experiment.clips = {1.0};
   experiment.periods = {2};
-  ASSERT_TRUE(reproduce(experiment, {"", UNDERTONE_DATASETS, folder.path(), false, 2}));
+  ASSERT_TRUE(reproduce(experiment, {"", UNDERTONE_DATASETS, folder.path(), FigureSize::Usual, 2}));
   const std::string lines = read_file(folder.path() / "fig3.12.jsonl", 1U << 24U).value();
   const std::string text = read_file(folder.path() / "fig3.12.md", 1U << 24U).value();
   EXPECT_NE(text.find("ISRL-DP SPIDER"), std::string::npos);
@@ -475,7 +475,7 @@ TEST(ReproduceTest, WritesTableTextAndPictureAndGoesOnWhereItStood) {
   // Half of the lines, and half of one: as a killed process leaves them.
   std::size_t cut = lines.find('\n', lines.size() / 2) + 10;
   ASSERT_TRUE(write_file_atomically(folder.path() / "fig3.12.jsonl", lines.substr(0, cut)));
-  ASSERT_TRUE(reproduce(experiment, {"", UNDERTONE_DATASETS, folder.path(), false, 1}));
+  ASSERT_TRUE(reproduce(experiment, {"", UNDERTONE_DATASETS, folder.path(), FigureSize::Usual, 1}));
   EXPECT_EQ(read_file(folder.path() / "fig3.12.jsonl", 1U << 24U).value(), lines);
 }
 
