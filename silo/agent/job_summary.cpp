@@ -291,8 +291,10 @@ std::string describe_beside(const planning::Plan::Segment& segment, const data::
   alone.release.ask.beside_public = false;
   const std::string what = describe_segment(alone, schema);
   if (segment.release.public_records == 0) return what + "; beside it nothing, since this silo has no public records";
-  return what + fmt::format("; beside it the same over {} records that their owner declared public, exactly",
-                            segment.release.public_records);
+  return what +
+         fmt::format("; beside it {} over {} records that their owner declared public, exactly",
+                     segment.release.ask.summed_reports() != nullptr ? "the mean of clipped gradients" : "the same",
+                     segment.release.public_records);
 }
 
 std::string describe_segment(const planning::Plan::Segment& segment, const data::Schema& schema) {

@@ -111,8 +111,10 @@ class World {
     ledger_.reset();
     const auto clock = [] { return std::int64_t{1'763'716'143}; };
     const Digest holdout = offered_.silo.facts.holdout_public ? sha256("holdout") : Digest{};
+    const Digest open = offered_.silo.facts.public_records > 0 ? sha256("public") : Digest{};
     ledger_ = std::make_unique<Ledger>(
-        Ledger::open(database_, head_, key_, {"data", {}, holdout}, policy_.total, randomness_.kind(), clock).value());
+        Ledger::open(database_, head_, key_, {"data", {}, holdout, open}, policy_.total, randomness_.kind(), clock)
+            .value());
     desk_.emplace(Desk::open(desk_database_).value());
     machine_ = std::make_unique<SiloMachine>(SiloMachine::Setup{offered_.silo.id,
                                                                 policy_,

@@ -507,9 +507,11 @@ class Accepted {
   SigningKey key_ = SigningKey::from_seed(std::string(32, 'p')).value();
   silo::TestRandomness randomness_{1, silo_.id};
   Digest holdout_ = silo_.facts.holdout_public ? sha256("holdout") : Digest{};
-  silo::Ledger ledger_ = silo::Ledger::open(disk_, head_, key_, {"data", {}, holdout_}, tests::generous_policy().total,
-                                            crypto::NoiseKind::Test, [] { return std::int64_t{0}; })
-                             .value();
+  Digest open_ = silo_.facts.public_records > 0 ? sha256("public") : Digest{};
+  silo::Ledger ledger_ =
+      silo::Ledger::open(disk_, head_, key_, {"data", {}, holdout_, open_}, tests::generous_policy().total,
+                         crypto::NoiseKind::Test, [] { return std::int64_t{0}; })
+          .value();
   silo::SiloMachine machine_{
       {silo_.id, silo_.policy, silo_.facts, silo_.dataset, ledger_, randomness_, wire::Limits{}, {}, desk_, "data", [] {
          return std::int64_t{0};

@@ -28,7 +28,10 @@ struct Agent {
         desk(silo::Desk::open(desk_database).value()),
         head(folder / (spec.id.name() + ".head")),
         ledger(silo::Ledger::open(database, head, key,
-                                  {"data", {}, spec.facts.holdout_public ? sha256("holdout") : Digest{}, {}},
+                                  {"data",
+                                   {},
+                                   spec.facts.holdout_public ? sha256("holdout") : Digest{},
+                                   spec.facts.public_records > 0 ? sha256("public") : Digest{}},
                                   spec.policy.total, randomness.kind(), service::wall_clock)
                    .value()) {
     std::vector<std::unique_ptr<silo::SiloMachine>> machines;
