@@ -3,9 +3,12 @@
 #include <cstdio>
 #include <unistd.h>
 
+#include "shared/base/digest.hpp"
 #include "shared/base/files.hpp"
 #include "shared/config/json_section.hpp"
+#include "shared/data/csv_reader.hpp"
 #include "shared/jobs/schema_section.hpp"
+#include "shared/models/public_loss.hpp"
 #include "shared/service/exit_code.hpp"
 
 namespace undertone::lab {
@@ -13,7 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// "clinic-1=400+100"
+/// "clinic-1=400+100", "clinic-1=400+100+20"
 Result<DraftFacts::Member> parse_member(const std::string& text) {
   const std::size_t equals = text.find('=');
   const std::size_t plus = text.find('+', equals == std::string::npos ? 0 : equals);
@@ -25,14 +28,31 @@ Result<DraftFacts::Member> parse_member(const std::string& text) {
   if (equals != std::string::npos && plus != std::string::npos) {
     out.silo = text.substr(0, equals);
     out.records = count(text.substr(equals + 1, plus - equals - 1));
-    out.holdout_records = count(text.substr(plus + 1));
+    const std::size_t more = text.find('+', plus + 1);
+    out.holdout_records = count(text.substr(plus + 1, more == std::string::npos ? more : more - plus - 1));
+    if (more != std::string::npos) out.public_records = count(text.substr(more + 1));
+    if (more != std::string::npos && out.public_records == 0) out.records = 0;
   }
   if (out.records == 0 || out.holdout_records == 0)
-    return Error{ErrorCode::InvalidArgument,
-                 fmt::format("--cohort: expected NAME=RECORDS+HOLDOUT, such as clinic-1=400+100, got \"{}\"", text)};
+    return Error{
+        ErrorCode::InvalidArgument,
+        fmt::format("--cohort: expected NAME=RECORDS+HOLDOUT, such as clinic-1=400+100, or with public records "
+                    "NAME=RECORDS+HOLDOUT+PUBLIC, got \"{}\"",
+                    text)};
   if (const Result<SiloId> silo = SiloId::create(out.silo); !silo)
     return Error{ErrorCode::InvalidArgument, "--cohort: " + silo.error().message};
   return out;
+}
+
+/// Reads the file once, as the coordinator will: whether the schema reads it, and how many records it holds.
+Result<DraftFacts::OpenFile> open_file_of(const std::filesystem::path& file, const data::Schema& schema) {
+  Sha256 digest;
+  data::CsvOptions options;
+  options.bytes = [&](std::string_view part) { digest.update(part); };
+  options.records_max = models::PublicLoss::kNumbersMax / static_cast<std::int64_t>(data::encoded_width(schema) + 1);
+  Result<data::CsvRecords> read = data::read_csv(file, schema, options);
+  if (!read) return Error{read.error().code, fmt::format("--public: {}", read.error().message)};
+  return DraftFacts::OpenFile{file.filename().string(), digest.finish(), read->records.targets.size()};
 }
 
 }  // namespace
@@ -60,6 +80,15 @@ Result<DraftFacts> facts_of(const DraftRequest& request) {
     member.delta = request.delta.value_or(drafted_delta(member.records));
     facts.cohort.push_back(std::move(member));
   }
+  if (!request.open_records.empty()) {
+    UNDERTONE_TRY(facts.open_file, open_file_of(request.open_records, facts.schema));
+  }
+  const bool brought = facts.open_file || facts.public_records() > 0;
+  if (brought && std::holds_alternative<data::ClassLabel>(facts.schema.label))
+    return Error{ErrorCode::InvalidArgument,
+                 "public records: expected none with a label of several values, whose model has more than one score"};
+  if (request.persons && facts.public_records() > 0)
+    return Error{ErrorCode::InvalidArgument, "--cohort: silos of persons have no public records"};
   return facts;
 }
 
@@ -127,6 +156,19 @@ std::vector<std::string> reasons_of(const DraftFacts& facts, const Tuned& tuned,
       "noisy_minibatch_sgd on whole batches, {} rounds, steps of {:.3g}: {}{}", choice.rounds, choice.step_size(),
       choice.cosine ? "falling as a cosine, the last iterate" : "constant, the mean of the last half of the iterates",
       choice.momentum > 0.0 ? ", with momentum" : ""));
+  if (facts.open_file)
+    out.push_back(fmt::format(
+        "public: the {} records of \"{}\" start the run and enter its steps, at a weight that is found when it begins. "
+        "Put the file into the coordinator's public_folder. The numbers above were chosen without it. `undertone "
+        "advise` "
+        "says what it is worth",
+        facts.open_file->records, facts.open_file->name));
+  if (facts.public_records() > 0)
+    out.push_back(fmt::format(
+        "public: the silos answer for their {} public records besides, exactly. {}", facts.public_records(),
+        facts.open_file ? "They count like those of the file"
+                        : "Their weight in a step is what varies least where a gradient varies by as much as clip_norm "
+                          "allows"));
   const std::size_t silos = facts.cohort.size();
   const std::size_t spare = silos - drafted_quorum(silos);
   out.push_back(fmt::format("quorum {} of {}: {}; a week to join, since owners have to look, ten minutes a round",
@@ -204,11 +246,13 @@ int run_draft(const DraftRequest& request) {
     return service::fail(plannable.error());
   const bool terminal = isatty(STDERR_FILENO) != 0;
   const bool to_file = !request.out.empty() && request.out != "-";
-  const Result<Tuned> tuned = tune(*facts, request.seed, to_file, [&](const std::string& stage) {
+  // A standardisation is bought by a job of its own, before which nothing starts at the public records.
+  const bool may_buy = to_file && !facts->open_file && facts->public_records() == 0;
+  const Result<Tuned> tuned = tune(*facts, request.seed, may_buy, [&](const std::string& stage) {
     if (terminal) fmt::print(stderr, "simulating {}\n", stage);
   });
   if (!tuned) return service::fail(tuned.error());
-  if (to_file && prefers_moments(*tuned)) return write_regression(request, *facts, *tuned);
+  if (may_buy && prefers_moments(*tuned)) return write_regression(request, *facts, *tuned);
   const Result<std::string> text = drafted_job(*facts, tuned->choice);
   if (!text) return service::fail(text.error());
   if (tuned->choice.bought > 0.0) {

@@ -12,8 +12,11 @@ namespace undertone::lab {
 
 /// What `undertone draft` was asked.
 struct DraftRequest {
-  std::filesystem::path schema;     // {"label", "features"}, or a file that has them as "data"
-  std::vector<std::string> cohort;  // "clinic-1=400+100": a silo, its training records and its holdout
+  std::filesystem::path schema;  // {"label", "features"}, or a file that has them as "data"
+  /// "clinic-1=400+100" or "clinic-1=400+100+20": a silo, its training records, its holdout, and of public records how
+  /// many its owner declared.
+  std::vector<std::string> cohort;
+  std::filesystem::path open_records;  // a CSV file of public records that the operator brings; empty: none
   double epsilon = 0.0;
   std::optional<double> delta;  // none: each silo's own, from its records
   bool holdout_public = false;

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "shared/jobs/planner.hpp"
+#include "shared/jobs/public_records.hpp"
 
 namespace undertone::lab {
 namespace {
@@ -40,6 +41,7 @@ Json cohort_of(const DraftFacts& facts, double share) {
                    {"holdout_public", member.holdout_public},
                    {"epsilon", part(member.epsilon)},
                    {"delta", part(member.delta)}});
+    if (member.public_records > 0) out.back()["public_records"] = member.public_records;
   }
   return out;
 }
@@ -65,7 +67,48 @@ Json without_blank(Json job) {
   return job;
 }
 
+/// The section "public"; null where nobody has public records.
+Json public_of(const DraftFacts& facts, const DraftChoice& choice) {
+  if (!facts.open_file && facts.public_records() == 0) return nullptr;
+  Json out;
+  if (facts.open_file)
+    out = {{"file", facts.open_file->name},
+           {"sha256", to_hex(facts.open_file->sha256)},
+           {"records", facts.open_file->records}};
+  if (facts.public_records() > 0) out["silos"] = true;
+  if (!facts.open_file) out["weight"] = choice.silos_weight;
+  return out;
+}
+
 }  // namespace
+
+std::int64_t DraftFacts::public_records() const noexcept {
+  std::int64_t out = 0;
+  for (const Member& member : cohort) out += member.public_records;
+  return out;
+}
+
+double drafted_weight(const jobs::Job& job, const std::map<SiloId, planning::Plan>& plans) {
+  double weights = 0.0;
+  double rounds = 1.0;
+  std::int64_t open = 0;
+  for (const jobs::CohortMember& member : job.cohort) {
+    weights += static_cast<double>(member.weight);
+    open += member.facts.public_records;
+  }
+  double noise = 0.0;
+  double sampling = 0.0;
+  for (const jobs::CohortMember& member : job.cohort) {
+    const planning::Plan& plan = plans.at(member.facts.silo);
+    const double share = static_cast<double>(member.weight) / weights;
+    noise += share * share * jobs::noise_of_gradient(plan.segments());
+    sampling += share * share / static_cast<double>(member.facts.records);
+    rounds = static_cast<double>(job.algorithm->extent().rounds);
+  }
+  const double square = job.clip().value() * job.clip().value();
+  const double found = algorithms::best_weight(square / static_cast<double>(open), noise / rounds + square * sampling);
+  return three_digits(found);
+}
 
 double three_digits(double value) { return std::stod(fmt::format("{:.3g}", value)); }
 
@@ -157,6 +200,7 @@ Json job_of(const DraftFacts& facts, const DraftChoice& choice, int reply_step_l
   const bool classes = std::holds_alternative<data::ClassLabel>(facts.schema.label);
   out["privacy"] = privacy_of(facts, classes ? "mean_of_clipped" : "clipped_mean");
   out["privacy"]["clip_norm"] = choice.clip;
+  if (Json open = public_of(facts, choice); !open.is_null()) out["public"] = std::move(open);
   const std::size_t quorum = drafted_quorum(facts.cohort.size());
   if (quorum < facts.cohort.size() && !alike) out["aggregation"] = {{"kind", "mean"}, {"missing_silos", "scaled"}};
   out["cohort"] = cohort_of(facts, 1.0 - choice.bought);
@@ -169,7 +213,8 @@ Json job_of(const DraftFacts& facts, const DraftChoice& choice, int reply_step_l
   return out;
 }
 
-Result<std::string> drafted_job(const DraftFacts& facts, const DraftChoice& choice) {
+Result<std::string> drafted_job(const DraftFacts& facts, const DraftChoice& tuned) {
+  DraftChoice choice = tuned;
   UNDERTONE_TRY(const jobs::Job fine,
                 jobs::parse_job(without_blank(job_of(facts, choice, kFineStepLog2)).dump(), "the draft"));
   UNDERTONE_TRY(const auto plans, jobs::plans_of(fine));
@@ -179,6 +224,7 @@ Result<std::string> drafted_job(const DraftFacts& facts, const DraftChoice& choi
       if (!segment.release.is_public()) noise = std::min(noise, segment.release.noise_stddev_of_mean());
     }
   }
+  if (facts.public_records() > 0 && !facts.open_file) choice.silos_weight = drafted_weight(fine, plans);
   const int step = std::clamp(static_cast<int>(std::floor(std::log2(noise / 32.0))), kFineStepLog2, 20);
   const Json made = job_of(facts, choice, step);
   UNDERTONE_TRY(const jobs::Job job, jobs::parse_job(without_blank(made).dump(), "the draft"));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -8,6 +9,7 @@
 
 #include "shared/base/result.hpp"
 #include "shared/jobs/job.hpp"
+#include "shared/planning/plan.hpp"
 
 namespace undertone::lab {
 
@@ -20,6 +22,13 @@ struct DraftFacts {
     bool holdout_public = false;
     double epsilon = 0.0;
     double delta = 0.0;
+    std::int64_t public_records = 0;  // that its owner declared public, beside the others
+  };
+  /// Records that the operator brings, which need no protection.
+  struct OpenFile {
+    std::string name;  // without folders
+    Digest sha256{};
+    std::int64_t records = 0;
   };
   std::string name;
   nlohmann::ordered_json data;  // as a job has it
@@ -28,6 +37,10 @@ struct DraftFacts {
   /// This is set where the silos' units are persons. The cohort then counts persons, and so many records of each may
   /// count.
   std::optional<std::int64_t> person_records_max = {};
+  std::optional<OpenFile> open_file = {};
+
+  /// Of all silos together.
+  [[nodiscard]] std::int64_t public_records() const noexcept;
 };
 
 /// The numbers that a draft chooses, for noisy minibatch SGD on whole batches.
@@ -43,6 +56,9 @@ struct DraftChoice {
   /// The share of epsilon and delta that means and variances of the columns of numbers are bought with, by a job of
   /// statistics that runs first; 0: none. What the model's job promises is the rest.
   double bought = 0.0;
+  /// Where there are public records at silos and no file: the share of the protected records' gradients in a step, as
+  /// `drafted_weight` finds it.
+  double silos_weight = 0.5;
 
   /// With momentum a gradient is counted 1 / (1 - momentum) times in all.
   [[nodiscard]] double step_size() const;
@@ -57,6 +73,12 @@ struct DraftChoice {
 /// @param centre of numeric columns whose bounds have one sign, -1 at zero and 1 at the other end; other columns have 0
 /// @return [encoded width]
 [[nodiscard]] Eigen::VectorXd expected_origin(const data::Schema& schema, double centre);
+
+/// The share of the silos' mean gradient with which a step varies least where a record's gradient varies by as much as
+/// the clip norm C allows: of open = C^2 / m and silos = noise / T + C^2 sum_i p_i^2 / n_i it is open / (silos + open).
+/// Source: spec public-data 0.1, 5.2.
+/// @param job of the draft, with public records of silos
+[[nodiscard]] double drafted_weight(const jobs::Job& job, const std::map<SiloId, planning::Plan>& plans);
 
 /// Silos that have to answer a round: two thirds of them, all of two.
 [[nodiscard]] std::size_t drafted_quorum(std::size_t silos);

@@ -543,8 +543,12 @@ void judge(Tuner& tuner, std::vector<Standing>& standings, std::size_t seeds) {
 
 }  // namespace
 
-Result<Tuned> tune(const DraftFacts& facts, std::uint64_t seed, bool may_buy,
+Result<Tuned> tune(const DraftFacts& wanted, std::uint64_t seed, bool may_buy,
                    const std::function<void(const std::string&)>& watch) {
+  // The numbers are chosen as if there were no public records: nobody knows of what law those would be.
+  DraftFacts facts = wanted;
+  facts.open_file.reset();
+  for (DraftFacts::Member& member : facts.cohort) member.public_records = 0;
   Tuner tuner(facts, seed);
   const models::LinearModel model(models::Loss::Logistic, static_cast<Eigen::Index>(data::encoded_width(facts.schema)),
                                   true);

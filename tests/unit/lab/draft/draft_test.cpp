@@ -87,6 +87,51 @@ TEST(JobDraftTest, WritesAWholeJobOfPersons) {
             releases::PersonContribution::Form::MeanOfClipped);
 }
 
+TEST(JobDraftTest, OffersPublicRecordsWhereACohortHasThem) {
+  DraftFacts known = facts();
+  for (DraftFacts::Member& member : known.cohort) member.public_records = 10;
+  const jobs::Job job = jobs::parse_job(drafted_job(known, {}).value(), "draft").value();
+  ASSERT_TRUE(job.public_terms);
+  EXPECT_TRUE(job.public_terms->at_silos);
+  EXPECT_EQ(job.cohort.front().facts.public_records, 10);
+  // The weight is that of open = C^2 / m and silos = noise / T + C^2 sum p_i^2 / n_i, to three digits.
+  const auto plans = jobs::plans_of(job).value();
+  double noise = 0.0;
+  double sampling = 0.0;
+  for (const jobs::CohortMember& member : job.cohort) {
+    const double share = static_cast<double>(member.facts.records) / 250.0;
+    const planning::Release& release = plans.at(member.facts.silo).segments().front().release;
+    noise += std::pow(share * release.noise_stddev_of_mean(), 2) * static_cast<double>(release.ask.dimension);
+    sampling += share * share / static_cast<double>(member.facts.records);
+  }
+  const double silos = noise / static_cast<double>(DraftChoice{}.rounds) + sampling;
+  const double expected = (1.0 / 20.0) / (silos + 1.0 / 20.0);
+  EXPECT_NEAR(*std::get<algorithms::MixedGradients>(job.public_terms->use).weight, expected, 1e-3);
+  // With a file of the operator's nobody has to say a weight: it is found when the run begins.
+  known.open_file = DraftFacts::OpenFile{"open.csv", sha256("records"), 40};
+  const jobs::Job brought = jobs::parse_job(drafted_job(known, {}).value(), "draft").value();
+  EXPECT_EQ(brought.public_terms->file->records, 40);
+  EXPECT_TRUE(brought.public_terms->at_silos);
+  EXPECT_FALSE(std::get<algorithms::MixedGradients>(brought.public_terms->use).weight);
+  Tuned tuned;
+  std::string reasons;
+  for (const std::string& reason : reasons_of(known, tuned, true)) reasons += reason + "\n";
+  EXPECT_NE(reasons.find("public: the 40 records of \"open.csv\" start the run"), std::string::npos) << reasons;
+  EXPECT_NE(reasons.find("public: the silos answer for their 20 public records besides"), std::string::npos) << reasons;
+}
+
+TEST(TuningTest, PublicRecordsChangeNoNumberThatIsChosen) {
+  DraftFacts known = facts();
+  for (DraftFacts::Member& member : known.cohort) member.records = 60;
+  const Tuned without = tune(known, 3).value();
+  for (DraftFacts::Member& member : known.cohort) member.public_records = 7;
+  known.open_file = DraftFacts::OpenFile{"open.csv", sha256("records"), 40};
+  const Tuned with = tune(known, 3).value();
+  EXPECT_EQ(with.choice.rounds, without.choice.rounds);
+  EXPECT_EQ(with.choice.clip, without.choice.clip);
+  EXPECT_EQ(with.choice.path, without.choice.path);
+}
+
 TEST(TuningTest, PersonsAreTunedOnPersonsWithoutAStandardisation) {
   DraftFacts known = facts(R"({"label": {"column": "sick", "negative": "no", "positive": "yes"},
     "features": [{"column": "age", "min": 0, "max": 120}, {"column": "weight", "min": 0, "max": 300}]})");
@@ -292,6 +337,32 @@ class DraftRequestTest : public ::testing::Test {
   }
   tests::TemporaryFolder folder_;
 };
+
+TEST_F(DraftRequestTest, ReadsPublicRecordsOnceAndSaysWhatIsWrongWithThem) {
+  EXPECT_EQ(said(kSchema, {"a=100+20+5", "b=50+10"}), "accepted");
+  for (const char* entry : {"a=100+20+", "a=100+20+0", "a=100+20+x", "a=100+20+5+5"})
+    EXPECT_NE(said(kSchema, {entry}).find("--cohort: "), std::string::npos) << entry;
+  const std::string several = R"({"label": {"column": "kind", "classes": ["a", "b", "c"]},
+    "features": [{"column": "age", "min": 0, "max": 120}]})";
+  EXPECT_NE(said(several, {"a=100+20+5"}).find("public records: expected none with a label of several values"),
+            std::string::npos);
+  DraftRequest request;
+  request.schema = folder_.path() / "two.json";
+  std::ofstream(request.schema) << R"({"label": {"column": "y", "negative": "no", "positive": "yes"},
+    "features": [{"column": "x", "min": 0, "max": 1}]})";
+  request.cohort = {"a=100+20"};
+  request.epsilon = 2.0;
+  request.open_records = folder_.path() / "open.csv";
+  std::ofstream(request.open_records) << "x,y\n0.5,yes\n0.25,no\n1,yes\n";
+  const DraftFacts found = facts_of(request).value();
+  EXPECT_EQ(found.open_file->records, 3);
+  EXPECT_EQ(found.open_file->name, "open.csv");
+  EXPECT_EQ(found.open_file->sha256, sha256("x,y\n0.5,yes\n0.25,no\n1,yes\n"));
+  std::ofstream(request.open_records) << "x,z\n0.5,yes\n";
+  EXPECT_NE(facts_of(request).error().message.find("--public: "), std::string::npos);
+  request.open_records = folder_.path() / "absent.csv";
+  EXPECT_NE(facts_of(request).error().message.find("--public: "), std::string::npos);
+}
 
 TEST_F(DraftRequestTest, SaysWhatIsWrongWithASchemaOrACohort) {
   EXPECT_EQ(said(kSchema, {"a=100+20", "b=50+10"}), "accepted");
