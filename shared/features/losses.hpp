@@ -24,7 +24,7 @@ enum class ScalarLoss : std::uint8_t {
 /// The largest value where |score| <= reach and |label| <= 1.
 [[nodiscard]] double largest_of(ScalarLoss loss, double reach) noexcept;
 
-/// The loss of a linear model at every point of the grid {-W + 2 W v/k}^p of its parameters, v = 0 .. k, over the
+/// The loss of a linear model at every point of the grid c + {-W + 2 W v/k}^p of its parameters, v = 0 .. k, over the
 /// largest that it can be: numbers in [0, 1], whose means are the empirical risk at these points. The first parameter
 /// runs fastest; where there is an intercept it is the last. Source: spec noninteractive-ldp 2.3, 2.4 (b).
 struct LossesMap {
@@ -34,10 +34,16 @@ struct LossesMap {
   bool intercept = false;
   double half_width = 1.0;  // W > 0: of the box of parameters
   std::size_t degree = 2;   // k >= 1, of each axis
+  /// c, the middle of the box: [p], or empty for 0. Where there is one, a number is 1/2 + (f(w) - f(c)) / (2 B), B the
+  /// largest difference that there can be in the box: the smaller the box, the less one record moves a mean loss.
+  std::vector<double> centre = {};
+  double ridge = 0.0;  // lambda >= 0 of f = loss + lambda/2 ||w||^2, where there is a centre
 
   [[nodiscard]] std::size_t parameters() const noexcept { return coordinates.size() + (intercept ? 1 : 0); }
-  /// |s| is at most this: W p.
-  [[nodiscard]] double reach() const noexcept { return half_width * static_cast<double>(parameters()); }
+  /// |s| is at most this: W p + ||c||_1.
+  [[nodiscard]] double reach() const noexcept;
+  /// B. @pre there is a centre
+  [[nodiscard]] double difference_max() const noexcept;
 };
 
 inline constexpr std::size_t kLossParametersMax = 3;

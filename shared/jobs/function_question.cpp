@@ -88,6 +88,15 @@ std::optional<StatisticAsked> parse_loss(config::Section& section, const Written
   out.half_width = written.parameter_bound;
   out.degree = written.degree;
   out.order = written.order;
+  out.centre = written.centre;
+  out.ridge = written.ridge;
+  const std::size_t parameters = out.columns.size() + (out.intercept ? 1 : 0);
+  if (!out.centre.empty() && out.centre.size() != parameters) {
+    section.problem("centre", fmt::format("expected {} numbers, one for each parameter in the order of columns, then "
+                                          "the intercept's, got {}",
+                                          parameters, out.centre.size()));
+    return std::nullopt;
+  }
   return StatisticAsked{fmt::format("{} loss of {}", statistics::to_string(out.loss), response), 0,
                         FunctionAsked{std::move(out)}};
 }
@@ -129,6 +138,26 @@ WrittenFunction read_function(config::Section& section, std::optional<FunctionKi
                           "of loss: of the iterated Bernstein operator (2, or 4 with very many records)"));
   }
   return out;
+}
+
+void read_least(config::Section& section, WrittenFunction& out) {
+  if (section.has("centre"))
+    out.centre = section.numbers("centre",
+                                 "of least_loss: the middle of the grid, a number for each parameter in the order of "
+                                 "columns, then the intercept's. "
+                                 "parameter_bound is then how far the grid reaches from it. In a small grid losses "
+                                 "differ little, and the choice is "
+                                 "the better for it (default: 0)");
+  if (!std::all_of(out.centre.begin(), out.centre.end(),
+                   [](double number) { return std::abs(number) <= kParameterBoundMax; }))
+    section.problem("centre", fmt::format("expected numbers of magnitude at most {:g}", kParameterBoundMax));
+  if (section.has("ridge")) {
+    out.ridge = section.number("ridge", 0.0, kParameterBoundMax,
+                               "of least_loss with a centre: half of it times the parameters' squared norm is added to "
+                               "the loss (default 0)");
+    if (!section.recording() && out.centre.empty() && out.ridge > 0.0)
+      section.problem("ridge", "expected a centre beside it");
+  }
 }
 
 std::optional<StatisticAsked> parse_function(config::Section& section, FunctionKind kind,

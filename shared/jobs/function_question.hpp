@@ -22,9 +22,14 @@ struct WrittenFunction {
   statistics::ScalarLoss loss = statistics::ScalarLoss::Logistic;
   bool intercept = false;
   double parameter_bound = 1.0;
+  std::vector<double> centre = {};  // of least_loss
+  double ridge = 0.0;
 };
 /// @param kind nothing: takes the keys of every kind, for the reference
 [[nodiscard]] WrittenFunction read_function(config::Section& section, std::optional<FunctionKind> kind);
+
+/// Reads what a least_loss has besides: the middle of its box, and an l2 penalty.
+void read_least(config::Section& section, WrittenFunction& out);
 
 /// @param columns of listed values for marginals, else of numbers @param response of a loss: a binary label, or numbers
 /// @return nothing where a problem was noted

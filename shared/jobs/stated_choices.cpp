@@ -72,7 +72,8 @@ Result<StatedQuestion> state(const LeastLossAsked& what, const statistics::Losse
     const std::string name = column < what.of.columns.size() ? what.of.columns[column].name : "(intercept)";
     Stated stated;
     stated.value = mean[j];
-    stated.noise = {-map.half_width, map.half_width};
+    const double middle = map.centre.empty() ? 0.0 : map.centre[column];
+    stated.noise = {middle - map.half_width, middle + map.half_width};
     stated.note = silos.size() > 1
                       ? fmt::format("the mean of what the silos chose, weighted by {}: no interval is known",
                                     releases::plural_of(silos.front().release->ask.unit()))

@@ -257,6 +257,7 @@ Written read_question(config::Section& section) {
   }
   if (every || function_kind(out.kind))
     out.function = read_function(section, every ? std::nullopt : function_kind(out.kind));
+  if (every || out.kind == KindAsked::LeastLoss) read_least(section, out.function);
   if (every || vector_kind(out.kind)) out.vector = read_vector(section, every ? std::nullopt : vector_kind(out.kind));
   if (every || (out.kind == KindAsked::Mean && !out.reports && section.has("moments")))
     out.moment = read_moment(section.object(

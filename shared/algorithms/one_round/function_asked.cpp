@@ -37,6 +37,8 @@ statistics::FeatureMap features_of(const FunctionAsked& asked) {
                                                            of.half_width, of.degree};
                                  for (const NumberColumn& column : of.columns)
                                    map.coordinates.push_back(column.coordinate);
+                                 map.centre = of.centre;
+                                 map.ridge = of.ridge;
                                  return map;
                                }},
                     asked.of);

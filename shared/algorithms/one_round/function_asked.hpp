@@ -45,9 +45,11 @@ struct LossOf {
   std::vector<NumberColumn> columns;  // features
   NumberColumn label;                 // of a binary label with the bounds -1 and 1
   bool intercept = false;
-  double half_width = 1.0;  // W > 0
-  std::size_t degree = 0;   // k of each parameter, 1 or more; 0: to be chosen
-  std::size_t order = 0;    // h of the Bernstein operator, 1 .. 6; 0: to be chosen
+  double half_width = 1.0;          // W > 0
+  std::size_t degree = 0;           // k of each parameter, 1 or more; 0: to be chosen
+  std::size_t order = 0;            // h of the Bernstein operator, 1 .. 6; 0: to be chosen
+  std::vector<double> centre = {};  // of the box, one number a parameter; empty: 0
+  double ridge = 0.0;               // of the loss, where there is a centre
 };
 /// A function that is released once and asked for its values as often as anybody likes, at no further cost.
 struct FunctionAsked {
