@@ -529,8 +529,11 @@ void add_lab_commands(CLI::App& app, Actions& actions, LabArguments& arguments) 
       ->required();
   draft_command
       ->add_option("--cohort", drafted.cohort,
-                   "the silos with their training and holdout records, or persons: clinic-1=400+100 ...")
+                   "the silos with their training and holdout records, or persons: clinic-1=400+100 ...; with public "
+                   "records, too: clinic-1=400+100+20 ...")
       ->required();
+  draft_command->add_option("--public", drafted.open_records,
+                            "a CSV file of records that need no protection and that the schema reads");
   draft_command->add_option("--epsilon", drafted.epsilon, "promised to every record, or person")
       ->required()
       ->check(CLI::Range(1e-9, 30.0));
@@ -598,10 +601,11 @@ void add_lab_commands(CLI::App& app, Actions& actions, LabArguments& arguments) 
           [&] { return run_reproduce(arguments.reproduced); });
   reproduce_command
       ->add_option("figure", arguments.reproduced.figure,
-                   "fig2.2, fig3.5 to fig3.12, figA.6, figB.1 to figB.5, figD.1, or all")
+                   "fig2.2, fig3.5 to fig3.12, figA.1, figA.2, figA.6, figB.1 to figB.5, figD.1, or all")
       ->required();
-  reproduce_command->add_option("--data", arguments.reproduced.data,
-                                "folder of the data sets: docs/experiments.md; fig2.2, figA.6 and figD.1 read none");
+  reproduce_command->add_option(
+      "--data", arguments.reproduced.data,
+      "folder of the data sets: docs/experiments.md; fig2.2, figA.1, figA.6 and figD.1 read none");
   reproduce_command->add_option("--out", arguments.reproduced.out, "folder for what is written; goes on where it stood")
       ->required();
   CLI::Option* quick = reproduce_command->add_flag_callback(

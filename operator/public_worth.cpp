@@ -39,7 +39,7 @@ Json public_worth(const jobs::Job& job, const std::map<SiloId, planning::Plan>& 
     out["missing"] = error.message;
     return out;
   };
-  const Result<std::shared_ptr<const models::PublicLoss>> loss = jobs::load_public_records(job, folder);
+  const Result<std::shared_ptr<const models::PublicGradientSource>> loss = jobs::load_public_records(job, folder);
   if (!loss) return missing(loss.error());
   jobs::GradientNoise noise;
   for (const jobs::CohortMember& member : job.cohort)

@@ -123,11 +123,11 @@ Result<PlannedCohort> plan_cohort(const jobs::Job& job, const std::vector<Simula
 Result<std::unique_ptr<algorithms::FederatedAlgorithm>> algorithm_of(const jobs::Job& job, const PlannedCohort& planned,
                                                                      const std::filesystem::path& folder) {
   if (!jobs::brings_file(job)) return jobs::make_algorithm(job);
-  UNDERTONE_TRY(const std::shared_ptr<const models::PublicLoss> loss, jobs::load_public_records(job, folder));
+  UNDERTONE_TRY(const std::shared_ptr<const models::PublicGradientSource> loss, jobs::load_public_records(job, folder));
   jobs::Job known = job;
   UNDERTONE_TRY(known.public_side, jobs::public_side_of(job, *loss, planned.noise));
-  return jobs::make_algorithm_with(known,
-                                   [loss]() -> Result<std::shared_ptr<const models::PublicLoss>> { return loss; });
+  return jobs::make_algorithm_with(
+      known, [loss]() -> Result<std::shared_ptr<const models::PublicGradientSource>> { return loss; });
 }
 
 std::vector<std::size_t> DirectCohort::answering(RoundIndex round) const {

@@ -45,9 +45,9 @@ Result<Kept> unpacked(std::string_view bytes) {
 Result<PreparedJob> PreparedJob::make(jobs::ReadJob read, const std::string& file, const jobs::Planner& planner,
                                       const std::optional<std::filesystem::path>& public_folder) {
   UNDERTONE_TRY(jobs::Job job, std::move(read).settle());
-  std::shared_ptr<const models::PublicLoss> open;
+  std::shared_ptr<const models::PublicGradientSource> open;
   if (jobs::brings_file(job)) {  // before anything is planned: that takes longer
-    Result<std::shared_ptr<const models::PublicLoss>> loaded = jobs::load_public_records(job, public_folder);
+    Result<std::shared_ptr<const models::PublicGradientSource>> loaded = jobs::load_public_records(job, public_folder);
     if (!loaded) return Error{loaded.error().code, fmt::format("{}: {}", file, loaded.error().message)};
     open = *std::move(loaded);
   }

@@ -85,8 +85,9 @@ Result<DraftFacts> facts_of(const DraftRequest& request) {
   }
   const bool brought = facts.open_file || facts.public_records() > 0;
   if (brought && std::holds_alternative<data::ClassLabel>(facts.schema.label))
-    return Error{ErrorCode::InvalidArgument,
-                 "public records: expected none with a label of several values, whose model has more than one score"};
+    return Error{
+        ErrorCode::InvalidArgument,
+        "public records: expected none with a label of several values: a draft does not choose their weight there"};
   if (request.persons && facts.public_records() > 0)
     return Error{ErrorCode::InvalidArgument, "--cohort: silos of persons have no public records"};
   return facts;
@@ -157,12 +158,14 @@ std::vector<std::string> reasons_of(const DraftFacts& facts, const Tuned& tuned,
       choice.cosine ? "falling as a cosine, the last iterate" : "constant, the mean of the last half of the iterates",
       choice.momentum > 0.0 ? ", with momentum" : ""));
   if (facts.open_file)
-    out.push_back(fmt::format(
-        "public: the {} records of \"{}\" start the run and enter its steps, at a weight that is found when it begins. "
-        "Put the file into the coordinator's public_folder. The numbers above were chosen without it. `undertone "
-        "advise` "
-        "says what it is worth",
-        facts.open_file->records, facts.open_file->name));
+    out.push_back(
+        fmt::format("public: the {} records of \"{}\" start the run. They enter its steps at a weight that is found "
+                    "when it begins, "
+                    "unless they are fewer than two for each weight of the model. Put the file into the coordinator's "
+                    "public_folder. The numbers above were chosen without it. `undertone "
+                    "advise` "
+                    "says what it is worth",
+                    facts.open_file->records, facts.open_file->name));
   if (facts.public_records() > 0)
     out.push_back(fmt::format(
         "public: the silos answer for their {} public records besides, exactly. {}", facts.public_records(),

@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "lab/reproduce/compared_methods.hpp"
 #include "lab/reproduce/dimension_figure.hpp"
 #include "lab/reproduce/paired_finding.hpp"
 #include "lab/reproduce/resumable_figure.hpp"
@@ -314,10 +315,11 @@ Result<std::vector<double>> public_losses(const PublicFigure& figure, PublicMeth
     const std::int64_t records = setup.dataset.training.count();
     UNDERTONE_TRY(const planning::Plan plan, plan_of(figure, inner, records, epsilon));
     UNDERTONE_TRY(std::unique_ptr<algorithms::FederatedAlgorithm> algorithm, inner->make());
-    const auto load = [&setup]() -> Result<std::shared_ptr<const models::PublicLoss>> { return setup.loss; };
+    const auto load = [&setup]() -> Result<std::shared_ptr<const models::PublicGradientSource>> { return setup.loss; };
     if (method == PublicMethod::MirrorDescent) {
       algorithm = std::make_unique<algorithms::WithPublicRecords>(
-          std::move(algorithm), algorithms::WithPublicRecords::Setup{algorithms::PublicMirror{}, 1.0, kClip, load});
+          std::move(algorithm),
+          algorithms::WithPublicRecords::Setup{algorithms::PublicMirror{figure.mirror_ridge}, 1.0, kClip, load});
     } else if (method == PublicMethod::MixedGradients) {
       const algorithms::MixedGradients how{models::PublicGradients::Rescaled};
       const double stddev = plan.segments().front().release.noise_stddev_of_mean();
@@ -359,6 +361,42 @@ Status reproduce_public(const PublicFigure& figure, const ReproduceRequest& requ
     return FigureFiles{table_of(figure, losses), std::move(text), std::move(picture)};
   };
   return reproduce_resumably(out, request);
+}
+
+Status reproduce_ridges(const PublicFigure& figure, const ReproduceRequest& request) {
+  const std::vector<double> epsilons = figure.judged ? std::vector<double>{0.5, 2.0} : figure.epsilons;
+  ComparedMethods out;
+  out.name = std::string(kRidgeFigure);
+  out.header = header_of(figure);
+  out.header["format"] = "undertone.ridges/1";
+  out.header["figure"] = out.name;
+  out.header["epsilons"] = epsilons;
+  out.introduction = fmt::format(
+      "The mirror map's ridge. The records, the rounds and the steps are those of {}, with n_pub = {:g} d. The table "
+      "shows "
+      "the mean test loss of {} repetitions, of which the optimum is .25. Each repetition's step is the best of the "
+      "others, by true loss: that choice is not private.",
+      kPublicFigure, figure.public_shares.front(), figure.repetitions);
+  out.title = fmt::format("{}: d = {}, n = {} (not private tuning; 90 % intervals)", kRidgeFigure, figure.dimension,
+                          figure.records);
+  out.measure = "test loss";
+  for (const double epsilon : epsilons) out.panels.push_back(fmt::format("epsilon {:g}", epsilon));
+  out.axis = "mirror_ridge";
+  out.values = {1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0};
+  out.header["ridges"] = out.values;
+  out.methods = {std::string(to_string(PublicMethod::MirrorDescent))};
+  out.repetitions = figure.repetitions;
+  out.compute = [&](const ComparedMethods::Cell& cell) {
+    PublicFigure one = figure;
+    one.mirror_ridge = cell.value;
+    return public_losses(one, PublicMethod::MirrorDescent, figure.public_shares.front(), epsilons[cell.panel],
+                         cell.repetition + 1);
+  };
+  out.claim = "interval of 90 %";
+  out.verdict = [](std::size_t /*panel*/, double /*ridge*/, const ComparedMethods::Reached& reached) {
+    return Result<std::string>(fmt::format("{:.4f} to {:.4f}", reached.means.front().low, reached.means.front().high));
+  };
+  return reproduce_compared(out, request);
 }
 
 }  // namespace undertone::lab

@@ -31,6 +31,7 @@ struct PublicFigure {
   std::vector<double> steps;    // 0 among them: from the public minimiser that is throw-away
   std::size_t repetitions = 2;  // each with records and noise of its own, >= 2
   bool judged = true;
+  double mirror_ridge = 0.01;  // of the mirror map
 };
 /// This is the figure of docs/experiments.md, a small part of it that judges nothing, or the source's own: d = 2,000
 /// and 75,000 records.
@@ -58,5 +59,10 @@ struct PublicProblem {
 [[nodiscard]] Status reproduce_public(const PublicFigure& figure, const ReproduceRequest& request);
 
 inline constexpr std::string_view kPublicFigure = "fig2.2";
+
+/// figA.1: how much the mirror map's loss depends on its ridge. The same records, at fewer epsilons.
+[[nodiscard]] Status reproduce_ridges(const PublicFigure& figure, const ReproduceRequest& request);
+
+inline constexpr std::string_view kRidgeFigure = "figA.1";
 
 }  // namespace undertone::lab

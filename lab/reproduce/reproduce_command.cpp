@@ -10,6 +10,7 @@
 #include "lab/reproduce/figure_report.hpp"
 #include "lab/reproduce/public_figure.hpp"
 #include "lab/reproduce/semi_local_figure.hpp"
+#include "lab/reproduce/softmax_figure.hpp"
 #include "shared/base/files.hpp"
 #include "shared/service/exit_code.hpp"
 #include "simulation/resumable_lines.hpp"
@@ -183,8 +184,16 @@ constexpr InventedFigure kInvented[] = {
      [](const ReproduceRequest& request) {
        return reproduce_public(shortened(public_figure(request.size), request), request);
      }},
-    {kSemiLocalFigure, [](const ReproduceRequest& request) {
+    {kRidgeFigure,
+     [](const ReproduceRequest& request) {
+       return reproduce_ridges(shortened(public_figure(request.size), request), request);
+     }},
+    {kSemiLocalFigure,
+     [](const ReproduceRequest& request) {
        return reproduce_semi_local(shortened(semi_local_figure(request.size), request), request);
+     }},
+    {kSoftmaxFigure, [](const ReproduceRequest& request) {
+       return reproduce_softmax(shortened(softmax_figure(request.size), request), request);
      }}};
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace undertone::lab {
 enum class SemiLocalMethod : std::uint8_t {
   ThrowAway,  // the public records alone: their least squares, or from a cold start one pass along their gradients
   LdpSgd,     // ldp_sgd on all records, the public ones among them
-  SemiLdpSgd  // semi_ldp_sgd, Algorithm 13: public records' gradients as they are, every record counts alike
+  SemiLdpSgd  // semi_ldp_sgd, Algorithm 13: public records' gradients are exact, every record counts alike
 };
 [[nodiscard]] std::string_view to_string(SemiLocalMethod method) noexcept;
 

@@ -277,7 +277,8 @@ Result<ReadJob> read_job(const nlohmann::json& document, config::Problems& probl
                               aggregation.robust(),
                               static_cast<std::int64_t>(data::encoded_width(schema)),
                               at_silos,
-                              at_risk};
+                              at_risk,
+                              of_persons && privacy.person->form == releases::PersonContribution::Form::CappedSum};
     check_public(*public_terms, around, problems);
     if (problems.none()) count_alike(*public_terms, around);
   }
@@ -381,7 +382,7 @@ std::unique_ptr<algorithms::FederatedAlgorithm> make_algorithm_with(const Job& j
   } else {
     const PublicSide known = job.public_side.value_or(PublicSide{});
     made = known.start ? job.algorithm->make_at(*known.start).value() : job.algorithm->make().value();
-    const auto absent = []() -> Result<std::shared_ptr<const models::PublicLoss>> {
+    const auto absent = []() -> Result<std::shared_ptr<const models::PublicGradientSource>> {
       return Error{ErrorCode::InvalidArgument, "the job counts on public records, which are not here"};
     };
     algorithms::WithPublicRecords::Setup setup;

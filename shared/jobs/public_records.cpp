@@ -117,9 +117,9 @@ void weigh(const Job& job, const algorithms::MixedGradients& how, const models::
 
 bool brings_file(const JobTerms& job) { return job.public_terms && job.public_terms->file; }
 
-Result<std::shared_ptr<const models::PublicLoss>> load_public_records(
+Result<std::shared_ptr<const models::PublicGradientSource>> load_public_records(
     const Job& job, const std::optional<std::filesystem::path>& folder) {
-  UNDERTONE_CHECK(job.public_terms && job.public_terms->file && job.model && job.model->linear() != nullptr);
+  UNDERTONE_CHECK(job.public_terms && job.public_terms->file && job.model);
   const PublicFile& terms = *job.public_terms->file;
   const auto refuse = [&](const std::string& why) {
     return Error{ErrorCode::InvalidArgument, fmt::format("public records \"{}\": {}", terms.name, why)};
@@ -154,9 +154,15 @@ Result<std::shared_ptr<const models::PublicLoss>> load_public_records(
     return refuse(fmt::format("the job says {} records, the file holds {}", terms.records,
                               dataset.public_records.targets.size()));
   if (job.projection) dataset = job.projection->project(dataset);
+  using Source = std::shared_ptr<const models::PublicGradientSource>;
+  if (const models::Network* network = job.model->network()) {
+    auto made = models::PublicNetworkGradients::create(*network, std::move(dataset.public_records));
+    if (!made) return refuse(made.error().message);
+    return Source(std::make_shared<const models::PublicNetworkGradients>(*std::move(made)));
+  }
   Result<models::PublicLoss> loss = models::PublicLoss::create(*job.model->linear(), std::move(dataset.public_records));
   if (!loss) return refuse(loss.error().message);
-  return std::make_shared<const models::PublicLoss>(*std::move(loss));
+  return Source(std::make_shared<const models::PublicLoss>(*std::move(loss)));
 }
 
 double noise_of_gradient(const std::vector<planning::Plan::Segment>& plan) {
@@ -177,9 +183,17 @@ double noise_of_gradient(const std::vector<planning::Plan::Segment>& plan) {
   return rounds > 0.0 ? sum / rounds : 0.0;
 }
 
-Result<PublicSide> public_side_of(const Job& job, const models::PublicLoss& loss, const GradientNoise& noise) {
+Result<PublicSide> public_side_of(const Job& job, const models::PublicGradientSource& records,
+                                  const GradientNoise& noise) {
   UNDERTONE_CHECK(job.public_terms && job.public_terms->file);
   const PublicTerms& terms = *job.public_terms;
+  if (records.linear() == nullptr) {  // of a network the job says all: no minimiser, and no variance at it
+    PublicSide out;
+    out.weight = std::get<algorithms::MixedGradients>(terms.use).weight.value();
+    out.why = "as the job says: of a network nobody knows beforehand what gradients vary by";
+    return out;
+  }
+  const models::PublicLoss& loss = *records.linear();
   const auto refuse = [&](const std::string& why) {
     return Error{ErrorCode::InvalidArgument, fmt::format("public records \"{}\": {}", terms.file->name, why)};
   };
@@ -216,7 +230,7 @@ Result<PublicSide> public_side_of(const Job& job, const models::PublicLoss& loss
 
 Result<PublicSide> public_side(const Job& job, const std::optional<std::filesystem::path>& folder,
                                const Planner& planner) {
-  UNDERTONE_TRY(const std::shared_ptr<const models::PublicLoss> loss, load_public_records(job, folder));
+  UNDERTONE_TRY(const std::shared_ptr<const models::PublicGradientSource> loss, load_public_records(job, folder));
   GradientNoise noise;
   for (const CohortMember& member : job.cohort) {
     const PlannedFacts facts = planned_facts(member.facts);

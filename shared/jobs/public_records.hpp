@@ -21,7 +21,7 @@ namespace undertone::jobs {
 /// Reads the public records of a job. @pre it brings a file @param folder that holds the file
 /// @return an error where there is no folder or file, its bytes have another digest, it holds another number of
 /// records, or the job's schema does not read it
-[[nodiscard]] Result<std::shared_ptr<const models::PublicLoss>> load_public_records(
+[[nodiscard]] Result<std::shared_ptr<const models::PublicGradientSource>> load_public_records(
     const Job& job, const std::optional<std::filesystem::path>& folder);
 
 /// The variance of the noise in one round's mean gradient of the plan's silo: the sum over all coordinates, the mean
@@ -32,7 +32,7 @@ using GradientNoise = std::map<PlannedFacts, double>;  // `noise_of_gradient` of
 /// Finds what a job's file of public records tells before its first round. It is a function of the job, the records and
 /// the plans. @param noise of every kind of silo of the cohort
 /// @return an error where the records settle no starting point that the job asks for
-[[nodiscard]] Result<PublicSide> public_side_of(const Job& job, const models::PublicLoss& loss,
+[[nodiscard]] Result<PublicSide> public_side_of(const Job& job, const models::PublicGradientSource& records,
                                                 const GradientNoise& noise);
 
 /// Does the same, and reads the records and plans every kind of silo first.

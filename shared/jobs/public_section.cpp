@@ -131,23 +131,39 @@ PublicTerms parse_public(config::Section section) {
 void check_public(const PublicTerms& terms, const AroundPublic& job, config::Problems& problems) {
   const auto refuse = [&](const char* key, const std::string& why) { problems.add(std::string("/public") + key, why); };
   const models::LinearModel* linear = job.model.linear();
-  if (linear == nullptr) {
-    refuse("", fmt::format("public records are for models of one linear score: expected none with "
-                           "the model \"{}\"",
+  const models::Network* network = job.model.network();
+  if (linear == nullptr && network == nullptr) {
+    refuse("", fmt::format("public records are for models that are trained: expected none with the model \"{}\"",
                            job.model.name()));
     return;
   }
-  if (!linear->linear_loss().is_smooth()) refuse("", "expected none: the loss has a kink, and is not smoothed");
+  const auto* mixed = std::get_if<algorithms::MixedGradients>(&terms.use);
+  if (network != nullptr) {
+    if (terms.warm_start)
+      refuse("/warm_start",
+             "expected false: of a network nobody finds the minimiser; \"initial\" says where it starts");
+    if (mixed == nullptr || !mixed->weight)
+      refuse("/weight", "missing: what the gradients of a network vary by is not known beforehand");
+    if (terms.file && terms.file->records > models::PublicNetworkGradients::records_max(*network))
+      refuse("/records", fmt::format("expected at most {} for a model of {} weights, got {}",
+                                     models::PublicNetworkGradients::records_max(*network), network->dimension(),
+                                     terms.file->records));
+  }
+  if (linear != nullptr && !linear->linear_loss().is_smooth())
+    refuse("", "expected none: the loss has a kink, and is not smoothed");
   // This bounds what the encoded records and their labels take, before anything is read.
   if (terms.file && terms.file->records > models::PublicLoss::kNumbersMax / (job.width + 1))
     refuse("/records", fmt::format("expected at most {} records of {} encoded numbers, got {}",
                                    models::PublicLoss::kNumbersMax / (job.width + 1), job.width, terms.file->records));
   const bool mirror = std::holds_alternative<algorithms::PublicMirror>(terms.use);
-  if (mirror && linear->loss() != models::Loss::LeastSquares)
+  if (mirror && (linear == nullptr || linear->loss() != models::Loss::LeastSquares))
     refuse("/use",
            "a mirror map of public records has a closed form for least squares alone: expected \"gradients\", which is "
            "its approximation for every other loss");
-  // A record of the file counts as a person with that record alone: the file says nothing of whom its records are.
+  // A record of the file counts as a person with that record alone: the file says nothing of whom its records are. Of
+  // sums of a person's records one record is a small part, which the mean gradient of a file is not.
+  if (job.capped_sums)
+    refuse("", "expected none beside persons' capped_sum: a record of the file would count like as many as may count");
   if (job.persons && terms.at_silos)
     refuse("/silos", "expected false: the silos' units are persons, and whoever has a public record is in no block");
   if (job.theorem)
@@ -155,7 +171,6 @@ void check_public(const PublicTerms& terms, const AroundPublic& job, config::Pro
            "expected none: a theorem's parameters are for the silos' gradients alone; choose the algorithm by hand");
   if (job.initial && terms.warm_start)
     refuse("/warm_start", "expected false: the job says where it starts, in \"initial\"");
-  const auto* mixed = std::get_if<algorithms::MixedGradients>(&terms.use);
   const bool alike = job.method->traits().needs_public_records;
   if (!terms.file && mixed != nullptr && !mixed->weight && !alike)
     refuse("/weight", "missing: without a file of public records nobody knows what they vary by");
@@ -170,7 +185,9 @@ void check_public(const PublicTerms& terms, const AroundPublic& job, config::Pro
   if (terms.solver == PublicTerms::Solver::OnePass &&
       !std::holds_alternative<geometry::L2Ball>(job.method->problem().domain.set()))
     refuse("/solver", "expected \"minimiser\", or the domain \"l2_ball\": one pass has steps of its diameter");
-  if (job.method->traits().public_records_alone && !terms.warm_start)
+  if (job.method->traits().public_records_alone && network != nullptr)
+    refuse("", fmt::format("expected a linear model: {} is the minimiser of its records' loss", job.method->name()));
+  if (job.method->traits().public_records_alone && network == nullptr && !terms.warm_start)
     refuse("/warm_start",
            fmt::format("expected true, with a file: {} is the model of its records", job.method->name()));
   if (job.shuffled && mixed != nullptr && !mixed->weight)

@@ -49,6 +49,7 @@ struct AroundPublic {
   std::int64_t width = 0;              // numbers of an encoded record
   std::int64_t silo_records = 0;       // public ones of all silos together
   std::int64_t protected_records = 0;  // of all silos together
+  bool capped_sums = false;            // persons contribute the sum of their records' gradients
 };
 /// Adds a problem where public records cannot serve the job. They serve an algorithm that asks for gradients alone, of
 /// a smooth linear loss.

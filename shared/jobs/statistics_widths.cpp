@@ -293,10 +293,11 @@ void put_choice_width(const algorithms::StatisticAsked& asked, const std::vector
   if (quantile != nullptr && releases.size() > 1)
     out.warnings.emplace_back(
         "cells that silos choose do not add up: there is an answer of each silo, and none of all");
-  out.of = quantile != nullptr
-               ? fmt::format("the {} between the chosen cell and the rank, of one silo",
-                             releases::plural_of(releases.front()->ask.unit()))
-               : "the summed losses, over the largest that one can be, by which a silo's choice is worse than the best";
+  out.of = quantile != nullptr ? fmt::format("the {} between the chosen cell and the rank, of one silo",
+                                             releases::plural_of(releases.front()->ask.unit()))
+                               : "the summed losses, over the largest that one can be (around a centre: twice the "
+                                 "largest difference there is), by "
+                                 "which a silo's choice is worse than the best";
 }
 
 /// Of a mean of vectors: by how much each estimate that can be made is expected to be off.

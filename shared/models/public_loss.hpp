@@ -5,15 +5,9 @@
 
 #include "shared/geometry/l2_ball.hpp"
 #include "shared/models/linear_model.hpp"
+#include "shared/models/public_gradients.hpp"
 
 namespace undertone::models {
-
-/// This says how the gradients of public records enter their mean.
-enum class PublicGradients : std::uint8_t {
-  Raw = 1,  // as they are
-  Clipped,  // each to an l2 norm, as the protected ones are
-  Rescaled  // each to exactly that norm; a gradient of 0 stays 0. Source: spec public-data 5.2 (A.4.1.3)
-};
 
 /// The point where a mean loss is least.
 struct Minimiser {
@@ -22,7 +16,7 @@ struct Minimiser {
 
 /// A linear model's mean loss over records that need no protection. Who holds the records computes it exactly: nothing
 /// here is private, and no silo is ever asked for it.
-class PublicLoss {
+class PublicLoss final : public PublicGradientSource {
  public:
   /// All records together have at most so many numbers, which bounds the work on them.
   static constexpr std::int64_t kNumbersMax = std::int64_t{1} << 23;
@@ -33,21 +27,18 @@ class PublicLoss {
   /// there are more numbers than `kNumbersMax`, or the loss has a kink
   [[nodiscard]] static Result<PublicLoss> create(const LinearModel& model, Records records);
 
-  [[nodiscard]] Eigen::Index records() const noexcept { return records_.targets.size(); }
-  [[nodiscard]] Eigen::Index dimension() const noexcept { return model_.dimension(); }
+  [[nodiscard]] Eigen::Index records() const noexcept override { return records_.targets.size(); }
+  [[nodiscard]] Eigen::Index dimension() const noexcept override { return model_.dimension(); }
+  [[nodiscard]] const PublicLoss* linear() const noexcept override { return this; }
   [[nodiscard]] bool least_squares() const noexcept { return model_.loss() == Loss::LeastSquares; }
 
   /// The mean loss plus ridge/2 times the squared norm of the features' weights, not of the intercept.
   [[nodiscard]] double value(const Eigen::Ref<const Eigen::VectorXd>& weights, double ridge = 0.0) const;
-  /// The mean over the records of their gradients: [d]. A gradient that is not finite counts as 0.
-  /// @param length of a clipped or a rescaled gradient
   [[nodiscard]] Eigen::VectorXd mean_gradient(const Eigen::Ref<const Eigen::VectorXd>& weights,
-                                              PublicGradients gradients, double length) const;
-  /// Does the same for a record's gradient at one point less that at another. Rescaled means clipped here, since a
-  /// difference that vanishes must not be made long.
+                                              PublicGradients gradients, double length) const override;
   [[nodiscard]] Eigen::VectorXd mean_difference(const Eigen::Ref<const Eigen::VectorXd>& weights,
                                                 const Eigen::Ref<const Eigen::VectorXd>& from,
-                                                PublicGradients gradients, double length) const;
+                                                PublicGradients gradients, double length) const override;
 
   /// The minimiser of `value`: exactly for least squares of at most `kExactMax` weights, else by accelerated steps
   /// until they are short, or as many as a bound on the work allows.

@@ -62,70 +62,80 @@ std::string listed_columns(const std::vector<std::size_t>& coordinates, const da
 std::string describe_features(const statistics::FeatureMap& features, const data::Schema& schema) {
   const auto number = [&](std::size_t coordinate) { return encoded_column(schema, coordinate).name; };
   return std::visit(
-      Overloaded{[&](const statistics::CountMap& map) { return "the count of " + describe_cells(map.cells, schema); },
-                 [&](const statistics::CellsMap& map) {
-                   std::string axes;
-                   for (const statistics::Cells& axis : map.axes)
-                     axes += (axes.empty() ? "" : " by ") + describe_cells(axis, schema);
-                   return "the counts of " + axes;
-                 },
-                 [&](const statistics::SumMap& map) { return "the sum of " + number(map.coordinate); },
-                 [&](const statistics::CountedSumMap& map) {
-                   return fmt::format("the number of records and the sum of {}", number(map.coordinate));
-                 },
-                 [&](const statistics::MomentsMap& map) {
-                   return fmt::format("the sums of {} and of its square", number(map.coordinate));
-                 },
-                 [&](const statistics::CutMomentsMap& map) {
-                   const EncodedColumn column = encoded_column(schema, map.coordinate);
-                   return fmt::format("the sums of {}, cut to {:.6g} +- {:.6g}, and of its square", column.name,
-                                      column.value_of(map.centre), map.radius * column.half_range());
-                 },
-                 [&](const statistics::FourMomentsMap& map) {
-                   return fmt::format("the sums of {} and of its powers up to the fourth", number(map.coordinate));
-                 },
-                 [&](const statistics::GroupMomentsMap& map) {
-                   return fmt::format("the counts and the sums of {} by {}", number(map.coordinate),
-                                      describe_cells(map.cells, schema));
-                 },
-                 [&](const statistics::VectorMomentsMap& map) {
-                   return fmt::format("the sums of {} and of all their products", names_of(map.coordinates, schema));
-                 },
-                 [&](const statistics::TreeMap& map) {
-                   return fmt::format("the counts of {}, of all its halves and quarters too",
-                                      describe_cells(map.leaves, schema));
-                 },
-                 [&](const statistics::ConjunctionsMap& map) {
-                   std::vector<std::size_t> columns;
-                   for (const statistics::Literal& literal : map.literals) {
-                     const std::size_t coordinate = first_of(literal.cells);
-                     if (std::find(columns.begin(), columns.end(), coordinate) == columns.end())
-                       columns.push_back(coordinate);
-                   }
-                   return fmt::format("the counts of every choice of up to {} of {} values of {} columns{}", map.degree,
-                                      map.literals.size(), columns.size(), listed_columns(columns, schema));
-                 },
-                 [&](const statistics::CosinesMap& map) {
-                   return fmt::format("the sums of {} cosines of {}", statistics::dimension(features),
-                                      names_of(map.coordinates, schema));
-                 },
-                 [&](const statistics::BallMap& map) {
-                   std::string out =
-                       fmt::format("the sum{} of the vectors of {}{}, each cut to length {:.4g}",
-                                   map.besides == statistics::BallMap::Besides::Nothing ? "" : "s",
-                                   names_of(map.coordinates, schema), map.constant ? " and 1" : "", map.radius);
-                   if (map.sign) out += fmt::format(" and with the sign of {}", encoded_column(schema, *map.sign).name);
-                   if (map.besides == statistics::BallMap::Besides::Square) out += ", and of their squared lengths";
-                   if (map.besides == statistics::BallMap::Besides::Products) out += ", and of their products";
-                   return out;
-                 },
-                 [&](const statistics::LossesMap& map) {
-                   return fmt::format(
-                       "the sums of {} losses, over the largest there is, of linear models of {} for {}, "
-                       "at {} points of their parameters",
-                       statistics::to_string(map.loss), names_of(map.coordinates, schema),
-                       encoded_column(schema, map.label).name, statistics::dimension(features));
-                 }},
+      Overloaded{
+          [&](const statistics::CountMap& map) { return "the count of " + describe_cells(map.cells, schema); },
+          [&](const statistics::CellsMap& map) {
+            std::string axes;
+            for (const statistics::Cells& axis : map.axes)
+              axes += (axes.empty() ? "" : " by ") + describe_cells(axis, schema);
+            return "the counts of " + axes;
+          },
+          [&](const statistics::SumMap& map) { return "the sum of " + number(map.coordinate); },
+          [&](const statistics::CountedSumMap& map) {
+            return fmt::format("the number of records and the sum of {}", number(map.coordinate));
+          },
+          [&](const statistics::MomentsMap& map) {
+            return fmt::format("the sums of {} and of its square", number(map.coordinate));
+          },
+          [&](const statistics::CutMomentsMap& map) {
+            const EncodedColumn column = encoded_column(schema, map.coordinate);
+            return fmt::format("the sums of {}, cut to {:.6g} +- {:.6g}, and of its square", column.name,
+                               column.value_of(map.centre), map.radius * column.half_range());
+          },
+          [&](const statistics::FourMomentsMap& map) {
+            return fmt::format("the sums of {} and of its powers up to the fourth", number(map.coordinate));
+          },
+          [&](const statistics::GroupMomentsMap& map) {
+            return fmt::format("the counts and the sums of {} by {}", number(map.coordinate),
+                               describe_cells(map.cells, schema));
+          },
+          [&](const statistics::VectorMomentsMap& map) {
+            return fmt::format("the sums of {} and of all their products", names_of(map.coordinates, schema));
+          },
+          [&](const statistics::TreeMap& map) {
+            return fmt::format("the counts of {}, of all its halves and quarters too",
+                               describe_cells(map.leaves, schema));
+          },
+          [&](const statistics::ConjunctionsMap& map) {
+            std::vector<std::size_t> columns;
+            for (const statistics::Literal& literal : map.literals) {
+              const std::size_t coordinate = first_of(literal.cells);
+              if (std::find(columns.begin(), columns.end(), coordinate) == columns.end()) columns.push_back(coordinate);
+            }
+            return fmt::format("the counts of every choice of up to {} of {} values of {} columns{}", map.degree,
+                               map.literals.size(), columns.size(), listed_columns(columns, schema));
+          },
+          [&](const statistics::CosinesMap& map) {
+            return fmt::format("the sums of {} cosines of {}", statistics::dimension(features),
+                               names_of(map.coordinates, schema));
+          },
+          [&](const statistics::BallMap& map) {
+            std::string out = fmt::format("the sum{} of the vectors of {}{}, each cut to length {:.4g}",
+                                          map.besides == statistics::BallMap::Besides::Nothing ? "" : "s",
+                                          names_of(map.coordinates, schema), map.constant ? " and 1" : "", map.radius);
+            if (map.sign) out += fmt::format(" and with the sign of {}", encoded_column(schema, *map.sign).name);
+            if (map.besides == statistics::BallMap::Besides::Square) out += ", and of their squared lengths";
+            if (map.besides == statistics::BallMap::Besides::Products) out += ", and of their products";
+            return out;
+          },
+          [&](const statistics::LossesMap& map) {
+            std::string out = fmt::format(
+                "the sums of {} losses, over the largest there is, of linear models of {} for {}, "
+                "at {} points of their parameters",
+                statistics::to_string(map.loss), names_of(map.coordinates, schema),
+                encoded_column(schema, map.label).name, statistics::dimension(features));
+            if (map.centre.empty()) return out;
+            std::string middle;
+            for (const double parameter : map.centre)
+              middle += fmt::format("{}{:.4g}", middle.empty() ? "" : ", ", parameter);
+            return fmt::format(
+                "the sums of how {} losses of linear models of {} for {} differ from those at ({}), over twice the "
+                "largest difference there is, at {} points of their parameters around it{}. If that point was "
+                "learnt from records, no promise of this run covers what it tells of them",
+                statistics::to_string(map.loss), names_of(map.coordinates, schema),
+                encoded_column(schema, map.label).name, middle, statistics::dimension(features),
+                map.ridge > 0.0 ? fmt::format(", with an l2 penalty of {:.4g}", map.ridge) : "");
+          }},
       features);
 }
 

@@ -115,8 +115,11 @@ std::string open_records_in(const std::filesystem::path& folder, const SmallFede
   std::string text = "y";
   for (int f = 0; f < of.features; ++f) text += fmt::format(",x{}", f);
   for (int i = 0; i < records; ++i) {
-    text += of.loss == models::Loss::Logistic ? (made.targets[i] > 0.0 ? "\nyes" : "\nno")
-                                              : fmt::format("\n{}", made.targets[i]);
+    constexpr const char* kClasses[] = {"low", "middle", "high"};
+    text += "\n";
+    text += !of.model.empty()                   ? kClasses[static_cast<std::size_t>(made.targets[i]) % 3]
+            : of.loss == models::Loss::Logistic ? (made.targets[i] > 0.0 ? "yes" : "no")
+                                                : fmt::format("{}", made.targets[i]);
     for (int f = 0; f < of.features; ++f) text += fmt::format(",{}", made.features(f, i));
   }
   UNDERTONE_CHECK(write_file_atomically(folder / name, text + "\n"));

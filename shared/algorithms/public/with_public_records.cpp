@@ -31,24 +31,25 @@ double WithPublicRecords::weight_at(RoundIndex round) const {
 }
 
 Status WithPublicRecords::load() {
-  if (loss_ != nullptr || !setup_.load) return {};
-  UNDERTONE_TRY(std::shared_ptr<const models::PublicLoss> loaded, setup_.load());
+  if (records_ != nullptr || !setup_.load) return {};
+  UNDERTONE_TRY(std::shared_ptr<const models::PublicGradientSource> loaded, setup_.load());
   UNDERTONE_CHECK(loaded != nullptr);
   if (const auto* how = std::get_if<PublicMirror>(&setup_.use)) {
-    UNDERTONE_TRY(const MirrorMatrix made, mirror_matrix(*loaded, *how));
+    if (loaded->linear() == nullptr) return Error{ErrorCode::Internal, "a mirror map is of a linear model"};
+    UNDERTONE_TRY(const MirrorMatrix made, mirror_matrix(*loaded->linear(), *how));
     mirror_.emplace(made.matrix);
   }
-  loss_ = std::move(loaded);
+  records_ = std::move(loaded);
   return {};
 }
 
 Result<folds::Mean::Open> WithPublicRecords::open_mean(const MixedGradients& how, const queries::Question& question,
                                                        const std::optional<folds::Mean::Open>& of_silos) const {
   folds::Mean::Open own;
-  if (loss_ != nullptr) {
-    own.records = static_cast<std::uint64_t>(loss_->records());
+  if (records_ != nullptr) {
+    own.records = static_cast<std::uint64_t>(records_->records());
     if (const auto* gradient = std::get_if<queries::GradientQuestion>(&question)) {
-      own.values = loss_->mean_gradient(gradient->point, how.gradients, setup_.length);
+      own.values = records_->mean_gradient(gradient->point, how.gradients, setup_.length);
     } else if (std::holds_alternative<queries::GradientDifferenceQuestion>(question)) {
       const std::vector<queries::NamedPoint> points = queries::named_points(question);
       // The silos' differences are clipped by how far the points are apart, and so are these.
@@ -58,7 +59,7 @@ Result<folds::Mean::Open> WithPublicRecords::open_mean(const MixedGradients& how
                     .clip()
                     .value()
               : setup_.length;
-      own.values = loss_->mean_difference(points[0].value, points[1].value, how.gradients, length);
+      own.values = records_->mean_difference(points[0].value, points[1].value, how.gradients, length);
     } else {
       return Error{ErrorCode::Internal, "public records: the algorithm asks for something else than gradients"};
     }

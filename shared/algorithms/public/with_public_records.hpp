@@ -50,7 +50,7 @@ using PublicUse = std::variant<MixedGradients, PublicMirror>;
 class WithPublicRecords final : public FederatedAlgorithm {
  public:
   /// Reads the public records. It is called on the first `advance`, which then takes long.
-  using Load = std::function<Result<std::shared_ptr<const models::PublicLoss>>()>;
+  using Load = std::function<Result<std::shared_ptr<const models::PublicGradientSource>>()>;
   struct Setup {
     PublicUse use;
     double weight = 1.0;                           // alpha, in [0, 1], of MixedGradients, in the first round
@@ -83,7 +83,7 @@ class WithPublicRecords final : public FederatedAlgorithm {
                                                     const std::optional<folds::Mean::Open>& of_silos) const;
   std::unique_ptr<FederatedAlgorithm> inner_;
   Setup setup_;
-  std::shared_ptr<const models::PublicLoss> loss_;
+  std::shared_ptr<const models::PublicGradientSource> records_;
   std::optional<Eigen::LLT<Eigen::MatrixXd>> mirror_;  // P
 };
 

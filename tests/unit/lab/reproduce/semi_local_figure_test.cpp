@@ -1,7 +1,11 @@
 #include "lab/reproduce/semi_local_figure.hpp"
 
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <gtest/gtest.h>
 
+#include "lab/reproduce/softmax_figure.hpp"
 #include "shared/base/files.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -53,6 +57,51 @@ TEST(SemiLocalFigureTest, MakesItsQuickFormTwiceAlike) {
   for (const char* name : {"figA.6.jsonl", "figA.6.md", "figA.6.table.csv", "figA_6.csv", "figA_6.svg"})
     EXPECT_EQ(read_file(one.path() / name, 1U << 22U).value(), read_file(two.path() / name, 1U << 22U).value()) << name;
   EXPECT_NE(read_file(one.path() / "figA.6.md", 1U << 20U).value().find("not judged"), std::string::npos);
+}
+
+TEST(SoftmaxFigureTest, LearnsMoreThanGuessingAndIsMadeTwiceAlike) {
+  const SoftmaxFigure figure = softmax_figure(FigureSize::Quick);
+  const std::vector<double> errors = softmax_errors(figure, SoftmaxMethod::MixedGradients, 0.1, 1.0, 1).value();
+  ASSERT_EQ(errors.size(), figure.steps.size() * figure.weights.size());
+  EXPECT_LT(*std::min_element(errors.begin(), errors.end()), 0.6);  // of three classes
+  const tests::TemporaryFolder one;
+  const tests::TemporaryFolder two;
+  for (const auto& [folder, threads] : {std::pair(&one, 1), std::pair(&two, 2)}) {
+    ReproduceRequest request;
+    request.out = folder->path();
+    request.threads = static_cast<std::size_t>(threads);
+    const Status done = reproduce_softmax(figure, request);
+    ASSERT_TRUE(done) << done.error().message;
+  }
+  for (const char* name : {"figA.2.jsonl", "figA.2.md", "figA.2.table.csv", "figA_2.csv", "figA_2.svg"})
+    EXPECT_EQ(read_file(one.path() / name, 1U << 22U).value(), read_file(two.path() / name, 1U << 22U).value()) << name;
+}
+
+TEST(SoftmaxFigureTest, ReadsTheImagesThatThereAre) {
+  const tests::TemporaryFolder folder;
+  SoftmaxFigure figure = softmax_figure(FigureSize::Quick);
+  figure.records = 60;
+  figure.tests = 30;
+  EXPECT_EQ(with_images(figure, folder.path())->images, nullptr);
+  std::filesystem::create_directories(folder.path() / "cifar-10-batches-bin");
+  const auto write = [&](int images) {
+    std::ofstream file(folder.path() / "cifar-10-batches-bin" / "data_batch_1.bin", std::ios::binary);
+    for (int image = 0; image < images; ++image) {
+      file.put(static_cast<char>(image % 10));
+      for (int byte = 0; byte < 3072; ++byte) file.put(static_cast<char>((image * 7 + byte) % 251));
+    }
+  };
+  write(80);
+  EXPECT_NE(with_images(figure, folder.path()).error().message.find("80 images"), std::string::npos);
+  write(100);
+  const SoftmaxFigure real = with_images(figure, folder.path()).value();
+  EXPECT_EQ(real.dimension, 3072U);
+  EXPECT_EQ(real.classes, 10U);
+  const SoftmaxProblem problem = softmax_problem(real, 0.1, 1);
+  EXPECT_EQ(problem.open.targets.size(), 6);
+  EXPECT_EQ(problem.hidden.targets.size(), 54);
+  EXPECT_EQ(problem.tests.targets.size(), 30);
+  EXPECT_NE(softmax_problem(real, 0.1, 2).open.features, problem.open.features);
 }
 
 }  // namespace

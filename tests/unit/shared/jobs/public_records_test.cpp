@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <limits>
+#include <memory>
 
 #include "shared/base/files.hpp"
 #include "shared/base/random_source.hpp"
@@ -306,6 +307,45 @@ TEST(PublicSectionTest, SemiLdpSgdNeedsThemAndCountsEveryRecordAlike) {
   by_hand.federation.noise_multiplier = 2.0;
   EXPECT_NE(by_hand.said().find("/privacy/calibration/by: expected \"accountant\""), std::string::npos)
       << by_hand.said();
+}
+
+TEST(PublicSectionTest, NetworksTakeAFileAtAWeightThatTheJobSays) {
+  const auto softmax = [](const std::string& more) {
+    tests::SmallFederation federation;
+    for (auto& [name, one] : tests::federations_of_every_algorithm())
+      if (name == "noisy_minibatch_sgd, softmax") federation = one;
+    auto folder = std::make_unique<tests::TemporaryFolder>();
+    federation.open_records = tests::open_records_in(folder->path(), federation, 30, more);
+    return std::pair(std::move(folder), federation);
+  };
+  const auto said = [&](const std::string& more) {
+    const auto [folder, federation] = softmax(more);
+    const Result<Job> job = parse_job(federation.job(), "job.json");
+    return job ? std::string("accepted") : job.error().message;
+  };
+  EXPECT_EQ(said(R"(,"warm_start":false,"weight":0.5)"), "accepted");
+  EXPECT_NE(said(R"(,"weight":0.5)").find("/public/warm_start: expected false: of a network"), std::string::npos);
+  EXPECT_NE(said(R"(,"warm_start":false)").find("/public/weight: missing: what the gradients of a network vary by"),
+            std::string::npos);
+  EXPECT_NE(said(R"(,"warm_start":false,"use":"mirror_map")").find("/public/use"), std::string::npos);
+  // A step goes along the weighted mean.
+  const auto [folder, federation] = softmax(R"(,"warm_start":false,"weight":0.25,"gradients":"rescaled")");
+  Job job = parse_job(federation.job(), "job.json").value();
+  const auto source = load_public_records(job, folder->path()).value();
+  EXPECT_EQ(source->linear(), nullptr);
+  EXPECT_EQ(source->records(), 30);
+  job.public_side = public_side(job, folder->path()).value();
+  EXPECT_EQ(job.public_side->weight, 0.25);
+  const auto algorithm = algorithms_with(folder->path())(job);
+  const algorithms::Step step = algorithm->start();
+  const auto& query = std::get<queries::Query>(step);
+  const Eigen::VectorXd& start = queries::point_of(query.question);
+  const Eigen::VectorXd silos = Eigen::VectorXd::LinSpaced(start.size(), -0.1, 0.1);
+  const algorithms::Step next = algorithm->advance({query.round, 1, folds::Mean{silos}}).value();
+  const Eigen::VectorXd along =
+      0.25 * silos + 0.75 * source->mean_gradient(start, models::PublicGradients::Rescaled, job.clip().value());
+  const Eigen::VectorXd moved = start - queries::point_of(std::get<queries::Query>(next).question);
+  EXPECT_GT(moved.dot(along), 0.99 * moved.norm() * along.norm());
 }
 
 // Every algorithm takes public records, or says that it does not.

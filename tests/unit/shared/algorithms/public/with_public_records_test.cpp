@@ -41,8 +41,8 @@ std::unique_ptr<FederatedAlgorithm> with(const Method& method, const PublicUse& 
                                          const std::shared_ptr<const PublicLoss>& loss) {
   return std::make_unique<WithPublicRecords>(
       method->make().value(),
-      WithPublicRecords::Setup{use, weight, 1.0,
-                               [loss]() -> Result<std::shared_ptr<const PublicLoss>> { return loss; }});
+      WithPublicRecords::Setup{
+          use, weight, 1.0, [loss]() -> Result<std::shared_ptr<const models::PublicGradientSource>> { return loss; }});
 }
 
 /// What silos say of a point: any function of it will do.
@@ -91,8 +91,9 @@ TEST(WithPublicRecordsTest, AScheduledWeightGoesOnALineFromTheFirstRoundToTheLas
     const Eigen::VectorXd silos = said(queries::GradientQuestion{weights});
     weights -= kStep * (weight * silos + (1.0 - weight) * loss->mean_gradient(weights, PublicGradients::Raw, 1.0));
   }
-  WithPublicRecords::Setup setup{MixedGradients{}, 0.2, 1.0,
-                                 [loss]() -> Result<std::shared_ptr<const PublicLoss>> { return loss; }};
+  WithPublicRecords::Setup setup{
+      MixedGradients{}, 0.2, 1.0,
+      [loss]() -> Result<std::shared_ptr<const models::PublicGradientSource>> { return loss; }};
   setup.weight_end = 0.9;
   setup.rounds = kRounds;
   WithPublicRecords scheduled(sgd()->make().value(), setup);
@@ -139,10 +140,11 @@ TEST(WithPublicRecordsTest, GoesOnWhereItStood) {
 }
 
 TEST(WithPublicRecordsTest, EndsWhereTheRecordsCannotBeRead) {
-  WithPublicRecords algorithm(sgd()->make().value(),
-                              {MixedGradients{}, 0.5, 1.0, []() -> Result<std::shared_ptr<const PublicLoss>> {
-                                 return Error{ErrorCode::InvalidArgument, "another digest"};
-                               }});
+  WithPublicRecords algorithm(
+      sgd()->make().value(),
+      {MixedGradients{}, 0.5, 1.0, []() -> Result<std::shared_ptr<const models::PublicGradientSource>> {
+         return Error{ErrorCode::InvalidArgument, "another digest"};
+       }});
   const Step step = algorithm.start();
   const auto& query = std::get<queries::Query>(step);
   const auto next = algorithm.advance({query.round, 1, folds::Mean{said(query.question)}});
