@@ -35,6 +35,7 @@ TEST(DimensionFigureTest, ARepetitionsSettingIsPickedByTheOthers) {
 TEST(DimensionFigureTest, SlopesArePowers) {
   const std::vector<double> x = {16.0, 64.0, 1024.0};
   std::vector<double> values;
+  values.reserve(x.size());
   for (const double one : x) values.push_back(7.0 * std::pow(one, 0.75));
   EXPECT_NEAR(log_log_slope(x, values), 0.75, 1e-12);
 }
