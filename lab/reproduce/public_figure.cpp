@@ -79,14 +79,7 @@ Result<PublicSetup> setup_of(const PublicFigure& figure, const PublicProblem& pr
   out.start = std::move(least.weights);
   out.loss = std::make_shared<const models::PublicLoss>(loss);
   out.dataset.training = problem.hidden;
-  if (method == PublicMethod::DpSgd) {
-    const Eigen::Index hidden = problem.hidden.targets.size();
-    const Eigen::Index open = problem.open.targets.size();
-    out.dataset.training.features.conservativeResize(Eigen::NoChange, hidden + open);
-    out.dataset.training.features.rightCols(open) = problem.open.features;
-    out.dataset.training.targets.conservativeResize(hidden + open);
-    out.dataset.training.targets.tail(open) = problem.open.targets;
-  }
+  if (method == PublicMethod::DpSgd) out.dataset.training = joined(problem.hidden, problem.open);
   out.dataset.holdout = {Eigen::MatrixXd::Zero(static_cast<Eigen::Index>(figure.dimension), 1),
                          Eigen::VectorXd::Zero(1)};
   return out;
@@ -285,6 +278,14 @@ PublicProblem public_problem(std::size_t dimension, std::size_t open, std::size_
   return out;
 }
 
+models::Records joined(const models::Records& first, const models::Records& second) {
+  models::Records out{Eigen::MatrixXd(first.features.rows(), first.features.cols() + second.features.cols()),
+                      Eigen::VectorXd(first.targets.size() + second.targets.size())};
+  out.features << first.features, second.features;
+  out.targets << first.targets, second.targets;
+  return out;
+}
+
 double public_test_loss(const PublicProblem& problem, const Eigen::Ref<const Eigen::VectorXd>& weights) {
   return kTargetNoise * kTargetNoise + (weights - problem.optimum).squaredNorm();
 }
@@ -393,8 +394,10 @@ Status reproduce_ridges(const PublicFigure& figure, const ReproduceRequest& requ
                          cell.repetition + 1);
   };
   out.claim = "interval of 90 %";
-  out.verdict = [](std::size_t /*panel*/, double /*ridge*/, const ComparedMethods::Reached& reached) {
-    return Result<std::string>(fmt::format("{:.4f} to {:.4f}", reached.means.front().low, reached.means.front().high));
+  out.verdict = [&](std::size_t /*panel*/, double /*ridge*/, const ComparedMethods::Reached& reached) {
+    const MeanInterval& mean = reached.means.front();
+    return Result<std::string>(figure.judged ? fmt::format("{:.4f} to {:.4f}", mean.low, mean.high)
+                                             : std::string("not judged"));
   };
   return reproduce_compared(out, request);
 }

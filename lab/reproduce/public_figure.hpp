@@ -45,6 +45,8 @@ struct PublicProblem {
 };
 [[nodiscard]] PublicProblem public_problem(std::size_t dimension, std::size_t open, std::size_t hidden,
                                            std::uint64_t seed);
+/// The records of both, the first ones first. @pre they have the same features
+[[nodiscard]] models::Records joined(const models::Records& first, const models::Records& second);
 /// The test loss E (<w, x> - y)^2 = 1/4 + |w - w*|^2, exactly.
 [[nodiscard]] double public_test_loss(const PublicProblem& problem, const Eigen::Ref<const Eigen::VectorXd>& weights);
 /// Its mean at the least squares of n public records: 1/4 (1 + d / (n - d - 1)).

@@ -109,13 +109,7 @@ Result<std::vector<double>> semi_local_losses(const SemiLocalFigure& figure, Sem
     return out;
   }
   data::Dataset dataset;
-  dataset.training = problem.hidden;
-  if (method == SemiLocalMethod::LdpSgd) {
-    dataset.training.features.conservativeResize(Eigen::NoChange, static_cast<Eigen::Index>(figure.records));
-    dataset.training.features.rightCols(problem.open.features.cols()) = problem.open.features;
-    dataset.training.targets.conservativeResize(static_cast<Eigen::Index>(figure.records));
-    dataset.training.targets.tail(problem.open.targets.size()) = problem.open.targets;
-  }
+  dataset.training = method == SemiLocalMethod::LdpSgd ? joined(problem.hidden, problem.open) : problem.hidden;
   dataset.holdout = {Eigen::MatrixXd::Zero(model.dimension(), 1), Eigen::VectorXd::Zero(1)};
   const std::int64_t records = dataset.training.count();
   algorithms::Problem minimised;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "lab/reproduce/compared_methods.hpp"
+#include "lab/reproduce/public_figure.hpp"
 #include "shared/algorithms/public/with_public_records.hpp"
 #include "shared/algorithms/sgd/minibatch_sgd.hpp"
 #include "shared/base/random_source.hpp"
@@ -151,14 +152,7 @@ Result<std::vector<double>> softmax_errors(const SoftmaxFigure& figure, SoftmaxM
     return out;
   }
   data::Dataset dataset;
-  dataset.training = problem.hidden;
-  if (method == SoftmaxMethod::DpSgd) {
-    const Eigen::Index open = problem.open.targets.size();
-    dataset.training.features.conservativeResize(Eigen::NoChange, static_cast<Eigen::Index>(figure.records));
-    dataset.training.features.rightCols(open) = problem.open.features;
-    dataset.training.targets.conservativeResize(static_cast<Eigen::Index>(figure.records));
-    dataset.training.targets.tail(open) = problem.open.targets;
-  }
+  dataset.training = method == SoftmaxMethod::DpSgd ? joined(problem.hidden, problem.open) : problem.hidden;
   dataset.holdout = {Eigen::MatrixXd::Zero(static_cast<Eigen::Index>(figure.dimension), 1), Eigen::VectorXd::Zero(1)};
   const bool mixed = method == SoftmaxMethod::MixedGradients;
   algorithms::Problem minimised;

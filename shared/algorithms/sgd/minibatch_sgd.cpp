@@ -67,8 +67,6 @@ ServerOptimiser parse_server(config::Section& section) {
   return out;
 }
 
-}  // namespace
-
 /// How a record reports its gradient.
 releases::ReportsForm parse_reports(config::Section& section) {
   using releases::Randomiser;
@@ -101,6 +99,8 @@ ParsedMethod parse_reported(config::Section& section, const Problem& problem, bo
   return {MinibatchSgdSettings{problem, rounds, step_size, averaging, steps, server, 1,
                                RecordReports{parse_reports(section), beside_public}}};
 }
+
+}  // namespace
 
 bool MinibatchSgdSettings::as_published() const {
   return steps.kind == StepSchedule::Kind::Constant && server.kind == ServerOptimiser::Kind::None && epochs == 0;

@@ -4,8 +4,7 @@
 #include <cmath>
 #include <gtest/gtest.h>
 
-#include "shared/base/files.hpp"
-#include "tests/support/temporary_folder.hpp"
+#include "tests/unit/lab/reproduce/twice_alike.hpp"
 
 namespace undertone::lab {
 namespace {
@@ -68,18 +67,15 @@ TEST(PublicFigureTest, TheWeightThatIsFoundReachesTheDesignOfTwoHundredDimension
 }
 
 TEST(PublicFigureTest, MakesItsQuickFormTwiceAlike) {
-  const tests::TemporaryFolder one;
-  const tests::TemporaryFolder two;
-  for (const auto& [folder, threads] : {std::pair(&one, 1), std::pair(&two, 2)}) {
-    ReproduceRequest request;
-    request.out = folder->path();
-    request.threads = static_cast<std::size_t>(threads);
-    const Status done = reproduce_public(public_figure(FigureSize::Quick), request);
-    ASSERT_TRUE(done) << done.error().message;
-  }
-  for (const char* name : {"fig2.2.jsonl", "fig2.2.md", "fig2.2.table.csv", "fig2_2.csv", "fig2_2.svg"})
-    EXPECT_EQ(read_file(one.path() / name, 1U << 22U).value(), read_file(two.path() / name, 1U << 22U).value()) << name;
-  EXPECT_NE(read_file(one.path() / "fig2.2.md", 1U << 20U).value().find("not judged"), std::string::npos);
+  expect_twice_alike("fig2.2", [](const ReproduceRequest& request) {
+    return reproduce_public(public_figure(FigureSize::Quick), request);
+  });
+}
+
+TEST(RidgeFigureTest, MakesItsQuickFormTwiceAlike) {
+  expect_twice_alike("figA.1", [](const ReproduceRequest& request) {
+    return reproduce_ridges(public_figure(FigureSize::Quick), request);
+  });
 }
 
 }  // namespace

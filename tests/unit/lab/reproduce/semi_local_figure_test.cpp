@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "lab/reproduce/softmax_figure.hpp"
-#include "shared/base/files.hpp"
 #include "tests/support/temporary_folder.hpp"
+#include "tests/unit/lab/reproduce/twice_alike.hpp"
 
 namespace undertone::lab {
 namespace {
@@ -45,18 +45,9 @@ TEST(SemiLocalFigureTest, PartsOfOneRecordLearnAsPartsOfTenDo) {
 }
 
 TEST(SemiLocalFigureTest, MakesItsQuickFormTwiceAlike) {
-  const tests::TemporaryFolder one;
-  const tests::TemporaryFolder two;
-  for (const auto& [folder, threads] : {std::pair(&one, 1), std::pair(&two, 2)}) {
-    ReproduceRequest request;
-    request.out = folder->path();
-    request.threads = static_cast<std::size_t>(threads);
-    const Status done = reproduce_semi_local(semi_local_figure(FigureSize::Quick), request);
-    ASSERT_TRUE(done) << done.error().message;
-  }
-  for (const char* name : {"figA.6.jsonl", "figA.6.md", "figA.6.table.csv", "figA_6.csv", "figA_6.svg"})
-    EXPECT_EQ(read_file(one.path() / name, 1U << 22U).value(), read_file(two.path() / name, 1U << 22U).value()) << name;
-  EXPECT_NE(read_file(one.path() / "figA.6.md", 1U << 20U).value().find("not judged"), std::string::npos);
+  expect_twice_alike("figA.6", [](const ReproduceRequest& request) {
+    return reproduce_semi_local(semi_local_figure(FigureSize::Quick), request);
+  });
 }
 
 TEST(SoftmaxFigureTest, LearnsMoreThanGuessingAndIsMadeTwiceAlike) {
@@ -64,17 +55,7 @@ TEST(SoftmaxFigureTest, LearnsMoreThanGuessingAndIsMadeTwiceAlike) {
   const std::vector<double> errors = softmax_errors(figure, SoftmaxMethod::MixedGradients, 0.1, 1.0, 1).value();
   ASSERT_EQ(errors.size(), figure.steps.size() * figure.weights.size());
   EXPECT_LT(*std::min_element(errors.begin(), errors.end()), 0.6);  // of three classes
-  const tests::TemporaryFolder one;
-  const tests::TemporaryFolder two;
-  for (const auto& [folder, threads] : {std::pair(&one, 1), std::pair(&two, 2)}) {
-    ReproduceRequest request;
-    request.out = folder->path();
-    request.threads = static_cast<std::size_t>(threads);
-    const Status done = reproduce_softmax(figure, request);
-    ASSERT_TRUE(done) << done.error().message;
-  }
-  for (const char* name : {"figA.2.jsonl", "figA.2.md", "figA.2.table.csv", "figA_2.csv", "figA_2.svg"})
-    EXPECT_EQ(read_file(one.path() / name, 1U << 22U).value(), read_file(two.path() / name, 1U << 22U).value()) << name;
+  expect_twice_alike("figA.2", [&](const ReproduceRequest& request) { return reproduce_softmax(figure, request); });
 }
 
 TEST(SoftmaxFigureTest, ReadsTheImagesThatThereAre) {
