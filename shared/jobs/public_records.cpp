@@ -190,7 +190,7 @@ Result<PublicSide> public_side_of(const Job& job, const models::PublicGradientSo
   if (records.linear() == nullptr) {  // of a network the job says all: no minimiser, and no variance at it
     PublicSide out;
     out.weight = std::get<algorithms::MixedGradients>(terms.use).weight.value();
-    out.why = "as the job says: of a network nobody knows beforehand what gradients vary by";
+    out.why = "of a network nobody knows beforehand what gradients vary by, so the weight is the job's";
     return out;
   }
   const models::PublicLoss& loss = *records.linear();
