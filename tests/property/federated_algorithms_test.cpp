@@ -333,8 +333,9 @@ TEST(FederatedAlgorithmsTest, OneSeedIsOneModelAndAnotherSeedAnother) {
     const auto weights = [&](std::uint64_t seed) {
       return trace_of(federation, simulation::SimulatedNoise::Seeded, seed).outcome.vectors.at("weights");
     };
-    EXPECT_EQ(weights(1), weights(1));
-    EXPECT_NE(weights(1), weights(2));
+    const auto first = weights(1);
+    EXPECT_EQ(first, weights(1));
+    EXPECT_NE(first, weights(2));
   }
 }
 
