@@ -28,13 +28,14 @@ double dearest(const Shares& shares, bool one_block, const OfBlock& of_block) {
 }
 
 /// What the releases of pure laws cost a record of a block at most, whichever part it is in: of parts that no other
-/// release reads the dearest one. Nothing where some are along paths, whose nodes have costs of their own.
+/// release reads the dearest one. It is nothing where some are along paths, whose nodes have costs of their own, and
+/// where records draw their parts anew for each pass: one of them may then meet the dearest part of every pass.
 std::optional<double> dearest_place(const planning::Plan& plan, releases::Block block) {
   std::map<std::int64_t, double> changes;  // of the sum, by position
   for (const planning::Plan::Segment& segment : plan.segments()) {
     const planning::Release& release = segment.release;
     if (release.is_public() || release.ask.records.block != block) continue;
-    if (release.ask.path() != nullptr) return std::nullopt;
+    if (release.ask.path() != nullptr || release.hides_part()) return std::nullopt;
     const releases::Cost cost = release.cost();
     const double all =
         static_cast<double>(segment.rounds) * (cost.pure.value_rounded_up() + cost.ranged.value_rounded_up());
