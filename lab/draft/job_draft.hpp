@@ -39,7 +39,7 @@ struct DraftFacts {
   std::optional<std::int64_t> person_records_max = {};
   std::optional<OpenFile> open_file = {};
 
-  /// Of all silos together.
+  /// Returns how many records the owners of all silos together declared public.
   [[nodiscard]] std::int64_t public_records() const noexcept;
 };
 

@@ -32,13 +32,13 @@ struct ComparedMethods {
   std::size_t repetitions = 2;                                      // >= 2
   std::function<Result<std::vector<double>>(const Cell&)> compute;  // by setting
   std::string claim;                                                // the head of the last column
-  /// What each method reached in each repetition of a panel at a value. Repetitions are paired: one of all methods has
-  /// the same records.
+  /// This holds what each method reached in each repetition of a panel at a value. Repetitions are paired: all methods
+  /// have the same records in one of them.
   struct Reached {
     std::vector<std::vector<double>> values;  // [methods][repetitions]
     std::vector<MeanInterval> means;          // [methods], with intervals of 90 %
   };
-  /// What is said of them.
+  /// Returns the words for them that stand in the last column.
   std::function<Result<std::string>(std::size_t panel, double value, const Reached& reached)> verdict;
 };
 

@@ -31,7 +31,7 @@ Eigen::MatrixXd drawn_matrix(RandomSource& random, std::size_t rows, std::size_t
   return out;
 }
 
-/// What the classes are like.
+/// This says what the classes are like.
 struct SoftmaxWorld {
   Eigen::MatrixXd means;   // [d, classes]
   Eigen::MatrixXd shared;  // L: [d, 8]

@@ -265,7 +265,7 @@ std::string clip_phrase(const releases::Ask& ask) {
                          : fmt::format("{} norm {:.4g}", releases::norm_name(dual->exponent()), dual->clip().value());
 }
 
-/// Of reports that the silo adds up before anything leaves.
+/// This describes reports that the silo adds up before anything leaves.
 std::string describe_summed_reports(const planning::Plan::Segment& segment, const mechanisms::DirectionSum& sum) {
   const planning::Release& release = segment.release;
   const std::string_view unit = releases::to_string(release.ask.unit());

@@ -18,7 +18,7 @@ struct Averaging {
 
 class MinibatchSgd;
 
-/// What records report in local SGD, and whether public records are used as they are.
+/// This says how records report in LDP-SGD, and whether the exact gradients of public records count besides.
 struct RecordReports {
   releases::ReportsForm form = {releases::Randomiser::Direction};
   bool beside_public = false;  // semi-LDP: public records' gradients count besides, exactly

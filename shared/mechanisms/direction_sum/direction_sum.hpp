@@ -23,9 +23,10 @@ struct DirectionSum {
   double clip = 0.0;     // C > 0
 
   [[nodiscard]] const PrivUnit& direction() const { return std::get<PrivUnit>(reports.randomiser); }
-  /// Of the error of a coordinate of a sum over so many records, its standard deviation at most, in the vectors' unit.
+  /// Returns a bound on the standard deviation of a coordinate's error, of a sum over so many records, in the vectors'
+  /// unit.
   [[nodiscard]] double stddev_max(std::int64_t records) const;
-  /// The length of the estimate that a report of such a length is, in the vectors' unit.
+  /// Returns how long the estimate is, in the vectors' unit, that is made of a report of such a length.
   [[nodiscard]] double longest(double report) const { return report * clip / direction().scale(); }
 };
 

@@ -34,7 +34,7 @@ struct Caps {
   }
 };
 
-/// The same of a normal coordinate Y: c = Q(t), h = E[Y; Y >= t] = phi(t), E[Y^2; Y >= t] = Q(t) + t phi(t).
+/// This is the same for a normal coordinate Y: c = Q(t), h = E[Y; Y >= t] = phi(t), E[Y^2; Y >= t] = Q(t) + t phi(t).
 struct HalfSpaces {
   static constexpr double kThresholdMax = 16.0;
   [[nodiscard]] double square() const { return 1.0; }
@@ -45,7 +45,8 @@ struct HalfSpaces {
   [[nodiscard]] double square(double t) const { return in(t) + t * height(t); }
 };
 
-/// What follows from a level: the threshold whose estimates vary least, and how likely what is drawn is in its cap.
+/// This is what follows from a level: the threshold whose estimates vary least, and how likely a drawn vector lies in
+/// its cap.
 struct Cut {
   double threshold = 0.0;
   double in = 0.0;  // c
@@ -55,7 +56,7 @@ struct Cut {
 template <class Law>
 Cut best_cut(const Law& law, double level) {
   const double growth = std::expm1(level);
-  // Of caps that are met too rarely the likeliest one that is not, whose estimates vary more.
+  // Where the best cap is met too rarely, the search ends at the smallest one that is not. Its estimates vary more.
   const SearchRange<double> found = bisect_reals(
       {0.0, Law::kThresholdMax},
       [&](double gamma) {
@@ -66,7 +67,7 @@ Cut best_cut(const Law& law, double level) {
   return {found.low, law.in(found.low)};
 }
 
-/// Of reports with a coin of chance p.
+/// These are the moments of reports with a coin of chance p.
 struct Moments {
   double scale = 0.0;   // m
   double along = 0.0;   // the mean square of the coordinate along the record's own direction
