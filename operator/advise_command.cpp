@@ -21,6 +21,7 @@ constexpr double kFree = 1.1;      // times the error without noise
 struct Advised {
   std::string why_not;  // says why nothing is known; empty where something is
   PublicAdvice advice;
+  std::string why_bound;  // says why gradients are taken to vary as much as they can; empty where it was measured
   double weight = 1.0;
   std::optional<PublicRate> rate;
 };
@@ -56,6 +57,7 @@ Result<Advised> advice_of(const jobs::Job& job, const std::filesystem::path& fol
     out.why_not = side.why;
     return out;
   }
+  out.why_bound = side.errors->why_bound;
   out.advice = public_advice(side.errors->variance, side.errors->variance / side.errors->open, side.errors->silos,
                              side.errors->sampling);
   return out;
@@ -74,6 +76,7 @@ Json to_json(const Advised& advised) {
            {"best", advice.best},
            {"public_records_alike", advice.even},
            {"public_records_that_make_privacy_free", advice.free}};
+    if (!advised.why_bound.empty()) out["gradients_vary_at_most"] = advised.why_bound;
   }
   if (advised.rate)
     out["rate"] = {{"public_alone", advised.rate->public_alone},
@@ -94,6 +97,9 @@ std::string to_text(const Advised& advised) {
         "    {:.3g}  the silos alone, with their noise\n"
         "    {:.3g}  both, with a weight of {:.3g} for the silos\n",
         advice.public_alone, advice.records, advice.silos_alone, advice.both, advised.weight);
+    if (!advised.why_bound.empty())
+      out +=
+          fmt::format("    (of gradients that vary by as much as the clip norm allows, since {})\n", advised.why_bound);
     out += advice.best == "both" ? "best: both together\n"
            : advice.best == "public_alone"
                ? "best: the public records alone. The silos add less than a twentieth: their budget is better spent "

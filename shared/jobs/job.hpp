@@ -96,12 +96,13 @@ struct PublicSide {
   std::string why;                            // it is this one, for people
   std::optional<Eigen::VectorXd> start = {};  // where the run starts: [d]
   /// The mean squared error of each side's mean gradient over a whole run, against what endless records would say. It
-  /// is empty where nobody knows how much gradients vary.
+  /// is empty for a network, whose minimiser nobody knows.
   struct Errors {
     double open = 0.0;      // of the public records alone
     double silos = 0.0;     // of the silos' records and their noise
     double sampling = 0.0;  // of it, without the noise
     double variance = 0.0;  // V^2, of one record's gradient
+    std::string why_bound;  // says why V^2 is the most that it can be; empty where it was measured
     [[nodiscard]] double mixed() const { return open * silos / (open + silos); }  // at the best weight
   };
   std::optional<Errors> errors = {};

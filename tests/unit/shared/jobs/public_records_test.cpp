@@ -86,11 +86,14 @@ TEST(PublicRecordsTest, TheMoreNoiseTheLessTheSilosWeigh) {
   EXPECT_LT(before, 0.1);
 }
 
-TEST(PublicRecordsTest, TooFewToKnowWhatTheyVaryByLeaveTheSilosAlone) {
+TEST(PublicRecordsTest, TooFewToKnowWhatTheyVaryByAreTakenToVaryAsMuchAsTheyCan) {
   const Brought brought({}, models::Loss::Logistic, 9);  // of five weights
   const PublicSide side = brought.side().value();
-  EXPECT_EQ(side.weight, 1.0);
-  EXPECT_FALSE(side.errors);
+  const double clip = brought.job().value().clip().value();
+  ASSERT_TRUE(side.errors);
+  EXPECT_EQ(side.errors->variance, clip * clip);
+  EXPECT_EQ(side.errors->open, clip * clip / 9.0);
+  EXPECT_EQ(side.weight, side.errors->open / (side.errors->open + side.errors->silos));
   EXPECT_NE(side.why.find("9 public records are fewer than two for each of 5 weights"), std::string::npos) << side.why;
   EXPECT_EQ(Brought(R"(,"weight":0.25)", models::Loss::Logistic, 9).side().value().weight, 0.25);
 }
