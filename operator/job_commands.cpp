@@ -9,6 +9,7 @@
 #include "operator/predicted_excess.hpp"
 #include "operator/public_worth.hpp"
 #include "operator/shuffler_worth.hpp"
+#include "operator/starting_point.hpp"
 #include "operator/weight_noise.hpp"
 #include "shared/accounting/gaussian_accountant.hpp"
 #include "shared/base/files.hpp"
@@ -418,6 +419,13 @@ int plan_job(const std::filesystem::path& file, bool json) {
   // A clip by moments is shorter than some gradients, which a prediction by hand does not count.
   const bool counted = job->theorem.has_value() || !job->moments;
   const std::optional<algorithms::RiskBound> prediction = counted ? predicted_excess(*job, plans) : std::nullopt;
+  Json warnings = warnings_of(*job);
+  if (prediction) {
+    const Result<std::string> text = read_file(file, jobs::kJobBytesMax);
+    if (!text) return service::fail(text.error());
+    if (std::string idle = idle_bound_warning(*text, file, *job, *prediction); !idle.empty())
+      warnings.push_back(std::move(idle));
+  }
   const Json parameters = parameters_of(*job);
   const double record_norm = jobs::record_norm(*job->model, job->schema);
   const models::Model::Constants constants = job->model->constants(record_norm);
@@ -447,7 +455,7 @@ int plan_job(const std::filesystem::path& file, bool json) {
                 {"initial", job->initial ? Json(jobs::to_string(*job->initial)) : Json(nullptr)},
                 {"public_records", open_records},
                 {"moments", moments_of(*job, std::sqrt(variance))},
-                {"warnings", warnings_of(*job)},
+                {"warnings", warnings},
                 {"aggregation", folds::to_string(job->aggregation)},
                 {"bytes_held_of_a_round", held},
                 {"shuffler", shuffler},
@@ -484,7 +492,7 @@ int plan_job(const std::filesystem::path& file, bool json) {
   fmt::print("noise chosen by {}\n", noise_by(job->noise_choice));
   if (job->initial) fmt::print("starts from {}\n", jobs::to_string(*job->initial));
   fmt::print("{}", describe_public_worth(open_records));
-  for (const Json& warning : warnings_of(*job)) fmt::print("WARNING: {}\n", warning.get<std::string>());
+  for (const Json& warning : warnings) fmt::print("WARNING: {}\n", warning.get<std::string>());
   fmt::print("{}", describe_worth(shuffler));
   if (job->aggregation.scaled_to) {
     fmt::print(

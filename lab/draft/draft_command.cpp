@@ -160,8 +160,8 @@ std::vector<std::string> reasons_of(const DraftFacts& facts, const Tuned& tuned,
   if (facts.open_file)
     out.push_back(
         fmt::format("public: the {} records of \"{}\" start the run. They enter its steps at a weight that is found "
-                    "when it begins, "
-                    "unless they are fewer than two for each weight of the model. Put the file into the coordinator's "
+                    "when it begins. "
+                    "Put the file into the coordinator's "
                     "public_folder. The numbers above were chosen without it. `undertone "
                     "advise` "
                     "says what it is worth",
@@ -183,6 +183,36 @@ std::vector<std::string> reasons_of(const DraftFacts& facts, const Tuned& tuned,
   if (!facts.cohort.front().holdout_public)
     out.emplace_back("evaluated once, after the last step: the holdouts are private, so it is noised and charged");
   return out;
+}
+
+bool learns(const Tuned& tuned) {
+  constexpr double kClearly = 0.99;
+  double error = 0.0;
+  double trivial = 0.0;
+  for (const FamilyScore& score : tuned.families) {
+    error += score.error;
+    trivial += score.trivial;
+  }
+  return error < kClearly * trivial;
+}
+
+std::string idle_draft_warning(const DraftFacts& facts,
+                               const std::function<Result<Tuned>(const DraftFacts&)>& tune_again) {
+  std::string out =
+      "WARNING: on the invented records the model is no better than always saying the same, so the run would spend its "
+      "budget for nothing. ";
+  for (const int times : kEpsilonMore) {
+    DraftFacts more = facts;
+    for (DraftFacts::Member& member : more.cohort) member.epsilon *= times;
+    const Result<Tuned> tuned = tune_again(more);
+    if (!tuned) break;
+    if (learns(*tuned))
+      return out + fmt::format(
+                       "With {} times the epsilon it would be better, and so it would with about {} times the records: "
+                       "noise falls as their product grows",
+                       times, times);
+  }
+  return out + fmt::format("It is no better with {} times the epsilon", kEpsilonMore.back());
 }
 
 bool prefers_moments(const Tuned& tuned) {
@@ -270,6 +300,10 @@ int run_draft(const DraftRequest& request) {
   }
   for (const std::string& reason : reasons_of(*facts, *tuned, request.delta.has_value()))
     fmt::print(stderr, "{}\n", reason);
+  if (!learns(*tuned)) {
+    const auto again = [&](const DraftFacts& more) { return tune(more, request.seed); };
+    fmt::print(stderr, "{}\n", idle_draft_warning(*facts, again));
+  }
   say_of_moments(request, *tuned);
   return service::kDone;
 }

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,6 +35,16 @@ struct DraftRequest {
 /// Where least squares from noised moments does better than descent on the invented records, and by how much: then the
 /// draft is a job of statistics.
 [[nodiscard]] bool prefers_moments(const Tuned& tuned);
+
+/// Whether the chosen numbers do better on the invented records, in the mean over their kinds, than a model that always
+/// says the same.
+[[nodiscard]] bool learns(const Tuned& tuned);
+
+/// Says of a draft that does not learn from how many times the epsilon one would, as far as `kEpsilonMore` goes.
+/// @param tune_again chooses the numbers for other facts
+[[nodiscard]] std::string idle_draft_warning(const DraftFacts& facts,
+                                             const std::function<Result<Tuned>(const DraftFacts&)>& tune_again);
+inline constexpr std::array kEpsilonMore = {2, 4, 8, 16};
 
 /// Why the draft says what it says, a line each.
 [[nodiscard]] std::vector<std::string> reasons_of(const DraftFacts& facts, const Tuned& tuned, bool delta_given);

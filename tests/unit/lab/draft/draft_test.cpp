@@ -378,6 +378,25 @@ TEST_F(DraftRequestTest, SaysWhatIsWrongWithASchemaOrACohort) {
   EXPECT_NE(said("[]", {"a=100+20"}), "accepted");
 }
 
+TEST(DraftReasonsTest, AModelThatLearnsNothingIsSaidWithTheEpsilonAtWhichItWould) {
+  Tuned tuned;
+  tuned.families = {{"one", 0.5, 0.5, 0.4}, {"other", 0.498, 0.5, 0.4}};
+  EXPECT_FALSE(learns(tuned));
+  tuned.families[1].error = 0.3;
+  EXPECT_TRUE(learns(tuned));
+  DraftFacts facts;
+  facts.cohort = {{"a", 100, 0, false, 0.25, 1e-4}};
+  const auto from = [](double epsilon) {
+    return [epsilon](const DraftFacts& more) -> Result<Tuned> {
+      Tuned out;
+      out.families = {{"one", more.cohort.front().epsilon >= epsilon ? 0.2 : 0.5, 0.5, 0.1}};
+      return out;
+    };
+  };
+  EXPECT_NE(idle_draft_warning(facts, from(2.0)).find("With 8 times the epsilon"), std::string::npos);
+  EXPECT_NE(idle_draft_warning(facts, from(5.0)).find("no better with 16 times"), std::string::npos);
+}
+
 TEST(DraftReasonsTest, SayThatNoDataWereReadAndWarnOfADeltaThatIsTooLarge) {
   DraftFacts known = facts();
   const Tuned tuned{{}, {{"some", 0.2, 0.5, 0.1}}, {}, {}, {}, {}, 12, 250};
