@@ -52,10 +52,12 @@ struct NoiseSaid {
 /// The line of sums with noise, whose standard deviation says all.
 std::string clipped_line(const planning::Release& release, double multiplier, const std::string& besides = {}) {
   const auto* dual = std::get_if<releases::DualBound>(&release.ask.bound);
+  const std::optional<double> smoothness = release.ask.smoothness();
   return fmt::format(
-      ", {}, sigma of the mean {:.4g} (noise multiplier {:.4g}{})",
+      ", {}{}, sigma of the mean {:.4g} (noise multiplier {:.4g}{}){}",
       dual == nullptr ? said_of(release.ask.bound).line : fmt::format("clip {:.4g}", dual->clip().value()),
-      release.noise_stddev_of_mean(), multiplier, besides);
+      smoothness ? fmt::format(" or {:.4g} times the points' distance, if that is less", *smoothness) : "",
+      release.noise_stddev_of_mean(), multiplier, besides, smoothness ? ", and as much less where the clip is" : "");
 }
 
 NoiseSaid said_of(const mechanisms::GaussianLattice& /*noise*/, const PlannedRelease& planned) {
@@ -261,6 +263,8 @@ Json to_json(const PlannedRelease& planned) {
     out.update(
         {{"person_contributes", releases::to_string(persons->form)}, {"person_records_max", persons->records_max}});
   out.update(said_of(release.ask.bound).json);
+  if (const std::optional<double> smoothness = release.ask.smoothness())
+    out["clip_at_most_distance_times"] = *smoothness;
   out["public_records"] = release.is_public();
   if (release.ask.beside_public) out["beside_public_records"] = release.public_records;
   out["noise_stddev_of_mean"] = release.noise_stddev_of_mean();

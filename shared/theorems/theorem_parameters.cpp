@@ -138,8 +138,7 @@ constexpr Theorem kTheorems[] = {
      "Theorem 148",
      TheoremLosses::Smooth,
      choose_prox_svrg,
-     {"Theorem 42.2", nullptr, false,
-      "takes its anchors for subsampled, which read all records, and its restarts for less than they cost"}},
+     {"Theorem 42.2", choose_prox_svrg}},
     {TheoremName::Spider,
      "spider",
      "Theorem 149",
@@ -200,7 +199,7 @@ Status shuffled_form(const Theorem& theorem, const ShuffledAnswers& answers) {
   const auto refuse = [&](std::string_view why) {
     return Error{ErrorCode::InvalidArgument,
                  fmt::format("{}: {}. Of mode \"shuffle\" are minibatch_convex (form \"reports\"), one_pass_convex, "
-                             "one_pass_convex_direct, one_pass_strongly_convex, proximal_sgd and spider",
+                             "one_pass_convex_direct, one_pass_strongly_convex, proximal_sgd, prox_svrg and spider",
                              form.source == nullptr ? theorem.source : form.source, why)};
   };
   if (form.choose == nullptr) return refuse(form.refusal);
