@@ -90,6 +90,10 @@ int run_simulate(const SimulateArguments& arguments) {
     const Result<std::string> written = read_file(result, operators::kResultBytesMax);
     if (!written) return service::fail(written.error());
     fmt::print("{}", operators::statistic_lines(nlohmann::ordered_json::parse(*written).at("statistics")));
+    if (options.noise == simulation::SimulatedNoise::None)
+      fmt::print(
+          "WARNING: no noise was drawn, and estimates still subtract what the planned noise would add: variances, what "
+          "is made of them, and linear models of reports are no baseline\n");
   }
   fmt::print("result {}\n", result.string());
   if (simulation::shares_records(std::filesystem::path(arguments.out) / "job.json"))
