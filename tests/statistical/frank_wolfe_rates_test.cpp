@@ -9,6 +9,7 @@
 #include "shared/algorithms/mirror/noisy_frank_wolfe.hpp"
 #include "shared/algorithms/mirror/tree_frank_wolfe.hpp"
 #include "tests/support/fitted_slope.hpp"
+#include "tests/support/measured_page.hpp"
 #include "tests/support/noisy_cohort.hpp"
 
 /// C20 of spec non-euclidean 4 of the Frank-Wolfe methods over the simplex: how the excess risk falls with the records
@@ -118,17 +119,20 @@ double epsilon_of(const Trees& trees) { return trees.epsilon; }
 TEST(FrankWolfeRatesTest, PureTreesFallWithTheRootOfTheRecordsAndOfEpsilon) {
   // T = ln2(b epsilon ..)/2: four times the noise's axis asks for one more phase. b is n over T + T (T+1)/4, the log n
   // of Theorem 6.
-  EXPECT_NEAR(
-      tree_slope({{2560, 1.0, 3, true}, {10'240, 1.0, 4, true}, {40'960, 1.0, 5, true}, {163'840, 1.0, 6, true}},
-                 records_of),
-      -0.5, kSlopeTolerance);
-  EXPECT_NEAR(tree_slope({{10'240, 0.25, 3, true}, {10'240, 1.0, 4, true}, {10'240, 4.0, 5, true}}, epsilon_of), -0.5,
-              kSlopeTolerance);
+  const double records = tree_slope(
+      {{2560, 1.0, 3, true}, {10'240, 1.0, 4, true}, {40'960, 1.0, 5, true}, {163'840, 1.0, 6, true}}, records_of);
+  const double epsilon =
+      tree_slope({{10'240, 0.25, 3, true}, {10'240, 1.0, 4, true}, {10'240, 4.0, 5, true}}, epsilon_of);
+  EXPECT_NEAR(records, -0.5, kSlopeTolerance);
+  EXPECT_NEAR(epsilon, -0.5, kSlopeTolerance);
+  tests::expect_on_page("geometry.md", "pure # (-1/2), with delta", {records}, 2);
+  tests::expect_on_page("geometry.md", "selecting trees # if pure", {epsilon}, 2);
 }
 
 TEST(FrankWolfeRatesTest, APhaseMoreDoublesPureNoiseAndMultipliesTheOtherByRootTwo) {
   // At equal b and epsilon: what the two theorems differ by. Of few leaves the accountant has less noise than zCDP
   // says.
+  std::vector<double> slopes;
   for (const bool pure : {true, false}) {
     std::vector<double> x;
     std::vector<double> y;
@@ -139,15 +143,20 @@ TEST(FrankWolfeRatesTest, APhaseMoreDoublesPureNoiseAndMultipliesTheOtherByRootT
     const double slope = tests::slope(x, y);
     std::printf("%s: slope over 2^T %.3f\n", pure ? "pure" : "with delta", slope);
     EXPECT_NEAR(slope, pure ? 1.0 : 0.5, kSlopeTolerance);
+    slopes.push_back(slope);
   }
+  tests::expect_on_page("geometry.md", "multiplies their noise by 2^# and 2^#.", slopes, 2);
 }
 
 TEST(FrankWolfeRatesTest, TreesOfTwoParametersFallFaster) {
   // T = 2/3 ln2(b epsilon ..): 2^(3/2) times the axis for one more phase; Theorem 7.
-  EXPECT_NEAR(tree_slope({{6400, 1.0, 4}, {18'112, 1.0, 5}, {51'200, 1.0, 6}, {144'896, 1.0, 7}}, records_of),
-              -2.0 / 3.0, kSlopeTolerance);
-  EXPECT_NEAR(tree_slope({{51'200, 0.35355, 5}, {51'200, 1.0, 6}, {51'200, 2.8284, 7}}, epsilon_of), -2.0 / 3.0,
-              kSlopeTolerance);
+  const double records =
+      tree_slope({{6400, 1.0, 4}, {18'112, 1.0, 5}, {51'200, 1.0, 6}, {144'896, 1.0, 7}}, records_of);
+  const double epsilon = tree_slope({{51'200, 0.35355, 5}, {51'200, 1.0, 6}, {51'200, 2.8284, 7}}, epsilon_of);
+  EXPECT_NEAR(records, -2.0 / 3.0, kSlopeTolerance);
+  EXPECT_NEAR(epsilon, -2.0 / 3.0, kSlopeTolerance);
+  tests::expect_on_page("geometry.md", "with delta # (-2/3)", {records}, 2);
+  tests::expect_on_page("geometry.md", "and # if with delta.", {epsilon}, 2);
 }
 
 constexpr Eigen::Index kNarrow = 64;
@@ -214,10 +223,15 @@ TEST(FrankWolfeRatesTest, NoisyFrankWolfesPrivacyTermFallsByThreeQuarters) {
   // [B] Theorem 12, W = sqrt n rounds of steps ln n/(2 sqrt n): ln n n^(-3/4), and ln n adds 1/ln n to the slope, of n
   // in the middle.
   const double middle = std::log(32'768.0);
-  EXPECT_NEAR(vector_slope({4'096, 16'384, 65'536, 262'144}, [](double n) { return noisy_frank_wolfe(n, 0.5); }),
-              -0.75 + 1.0 / middle, kSlopeTolerance);
-  EXPECT_NEAR(vector_slope({0.125, 0.25, 0.5, 1.0}, [](double epsilon) { return noisy_frank_wolfe(65'536, epsilon); }),
-              -1.0, kSlopeTolerance);
+  const double records =
+      vector_slope({4'096, 16'384, 65'536, 262'144}, [](double n) { return noisy_frank_wolfe(n, 0.5); });
+  const double epsilon =
+      vector_slope({0.125, 0.25, 0.5, 1.0}, [](double of_noise) { return noisy_frank_wolfe(65'536, of_noise); });
+  EXPECT_NEAR(records, -0.75 + 1.0 / middle, kSlopeTolerance);
+  EXPECT_NEAR(epsilon, -1.0, kSlopeTolerance);
+  tests::expect_on_page("geometry.md", "noisy Frank-Wolfe # (-3/4 and a logarithm: #)", {records, -0.75 + 1.0 / middle},
+                        2);
+  tests::expect_on_page("geometry.md", "vectors of noisy Frank-Wolfe #,", {epsilon}, 2);
 }
 
 TEST(FrankWolfeRatesTest, NoisedTreesFallWithTheRecords) {
@@ -226,10 +240,12 @@ TEST(FrankWolfeRatesTest, NoisedTreesFallWithTheRecords) {
   const auto excess = [&](double n, double epsilon) {
     return vector_excess<algorithms::TreeFrankWolfe>(settings, static_cast<std::int64_t>(n), epsilon, 0.5, 0.5);
   };
-  EXPECT_NEAR(vector_slope({16'384, 32'768, 65'536, 131'072}, [&](double n) { return excess(n, 1.0); }), -1.0,
-              kSlopeTolerance);
-  EXPECT_NEAR(vector_slope({0.25, 0.5, 1.0, 2.0}, [&](double epsilon) { return excess(65'536, epsilon); }), -1.0,
-              kSlopeTolerance);
+  const double records = vector_slope({16'384, 32'768, 65'536, 131'072}, [&](double n) { return excess(n, 1.0); });
+  const double epsilon = vector_slope({0.25, 0.5, 1.0, 2.0}, [&](double of_noise) { return excess(65'536, of_noise); });
+  EXPECT_NEAR(records, -1.0, kSlopeTolerance);
+  EXPECT_NEAR(epsilon, -1.0, kSlopeTolerance);
+  tests::expect_on_page("geometry.md", "trees of vectors #,", {records}, 2);
+  tests::expect_on_page("geometry.md", "vectors of trees #,", {epsilon}, 2);
 }
 
 }  // namespace

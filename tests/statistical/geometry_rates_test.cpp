@@ -10,6 +10,7 @@
 #include "shared/geometry/duality_map.hpp"
 #include "shared/theorems/theorem_parameters.hpp"
 #include "tests/support/fitted_slope.hpp"
+#include "tests/support/measured_page.hpp"
 #include "tests/support/noisy_cohort.hpp"
 
 /// C20 of spec non-euclidean 4: how the excess risk of mirror descent over the simplex falls with the records and with
@@ -120,11 +121,13 @@ TEST(GeometryRatesTest, MirrorDescentsExcessFallsWithTheRecords) {
     setting.records = static_cast<std::int64_t>(value);
   });
   EXPECT_NEAR(slope, -1.0, kTolerance);
+  tests::expect_on_page("geometry.md", "over records: mirror descent # (theory -1)", {slope}, 2);
 }
 
 TEST(GeometryRatesTest, AndWithEpsilon) {
   const double slope = fitted({0.125, 0.25, 0.5, 1.0}, [](Setting& setting, double value) { setting.epsilon = value; });
   EXPECT_NEAR(slope, -1.0, kTolerance);
+  tests::expect_on_page("geometry.md", "Over epsilon: mirror descent #,", {slope}, 2);
 }
 
 TEST(GeometryRatesTest, AndRisesWithTheRootOfTheDimension) {
@@ -132,7 +135,10 @@ TEST(GeometryRatesTest, AndRisesWithTheRootOfTheDimension) {
   // of 1/2 + 1/ln d in the middle, ln 90 = 4.5.
   const double slope = fitted(
       {32, 64, 128, 256}, [](Setting& setting, double value) { setting.dimension = static_cast<Eigen::Index>(value); });
-  EXPECT_NEAR(slope, 0.5 + 1.0 / std::log(90.0), kTolerance);
+  const double theory = 0.5 + 1.0 / std::log(90.0);
+  EXPECT_NEAR(slope, theory, kTolerance);
+  tests::expect_on_page("geometry.md", "mirror descent # (root(d) and the roots of two logarithms: #)", {slope, theory},
+                        2);
 }
 
 /// Noise of density exp(-||z||_r^2/(2 scale^2)): the textbook's direction and radius, in floating point.
@@ -209,6 +215,7 @@ TEST(GeometryRatesTest, SoDoesThatOfNoiseInTheNormItself) {
     y.push_back(std::log(excess));
   }
   EXPECT_NEAR(tests::slope(x, y), -1.0, kTolerance);
+  tests::expect_on_page("geometry.md", "with noise in the norm itself # (-1)", {tests::slope(x, y)}, 2);
 }
 
 /// Means of n records of f = <z, x>, z_1 of mean 1/2 - gap, without privacy: rounds of one pass each.
@@ -253,6 +260,7 @@ TEST(GeometryRatesTest, WithoutNoiseTheRecordsAreAllThatIsLacking) {
     y.push_back(std::log(worst));
   }
   EXPECT_NEAR(tests::slope(x, y), -0.5, kTolerance);
+  tests::expect_on_page("geometry.md", "The sampling term alone # (-1/2)", {tests::slope(x, y)}, 2);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "shared/algorithms/mirror/mirror_geometry.hpp"
 #include "shared/algorithms/mirror/tree_frank_wolfe.hpp"
 #include "tests/support/lasso_silo.hpp"
+#include "tests/support/measured_page.hpp"
 
 /// Measured tables of spec non-euclidean 4 that are of vectors which every silo noises: mirror descent beside projected
 /// descent (C19), and trees of noised vectors over cohorts (C21).
@@ -69,6 +70,8 @@ TEST(HeavyRegressionTest, EuclideanStepsWinOfFewNumbersAndEntropyOfMany) {
     double entropy;
     double euclidean;
   };
+  std::vector<double> entropies;
+  std::vector<double> projected;
   for (const Row& row : {Row{64, 3, 0.063, 0.037}, Row{512, 2, 0.090, 0.139}, Row{2048, 1, 0.117, 0.211}}) {
     SCOPED_TRACE(row.d);
     const double entropy =
@@ -77,12 +80,16 @@ TEST(HeavyRegressionTest, EuclideanStepsWinOfFewNumbersAndEntropyOfMany) {
         geometry::MirrorMap(geometry::EuclideanMap(geometry::Domain::l1_ball(1.0).value(), row.d)), row.runs);
     std::printf("d %d: entropy %.4f (table %.3f), Euclidean %.4f (table %.3f)\n", static_cast<int>(row.d), entropy,
                 row.entropy, euclidean, row.euclidean);
+    entropies.push_back(entropy);
+    projected.push_back(euclidean);
     EXPECT_EQ(entropy < euclidean, row.entropy < row.euclidean);
     EXPECT_LE(entropy, 2.0 * row.entropy);
     EXPECT_GE(entropy, 0.5 * row.entropy);
     EXPECT_LE(euclidean, 2.0 * row.euclidean);
     EXPECT_GE(euclidean, 0.5 * row.euclidean);
   }
+  tests::expect_on_page("geometry.md", "entropy #, #, # at d = 64, 512, 2048,", entropies, 3);
+  tests::expect_on_page("geometry.md", "at d = 64, 512, 2048, projected #, #, # |", projected, 3);
 }
 
 constexpr std::int64_t kCohortRecords = 4096;
@@ -140,6 +147,11 @@ TEST(TreeCohortTest, TheExcessFallsWithTheSilosAsMeasured) {
     EXPECT_LE(few.at(row.silos), 1.2 * row.few_measured);
     EXPECT_LE(many.at(row.silos), 1.2 * row.many_measured);
   }
+  const auto by_silos = [](const std::map<std::size_t, double>& found) {
+    return std::vector<double>{found.at(1), found.at(4), found.at(16), found.at(64), found.at(128)};
+  };
+  tests::expect_on_page("geometry.md", "d = 16: #, #, #, #, # with 1, 4, 16, 64, 128 silos,", by_silos(few), 4);
+  tests::expect_on_page("geometry.md", "128 silos, d = 128: #, #, #, #, # |", by_silos(many), 4);
 }
 
 /// One step over the simplex of R^256: the excess gap (1 - w_1) of the mean w of what silos of 50 records each choose,
@@ -208,6 +220,10 @@ TEST(VertexCrossoverTest, VectorsOvertakeVotesAtSomeHundredsOfSilos) {
   EXPECT_GE(found[256].by_vector, 0.9 * found[256].by_vote);
   EXPECT_LE(found[1024].by_vector, 0.85 * found[1024].by_vote);
   EXPECT_LE(found[4096].by_vector, 0.25 * found[4096].by_vote);
+  tests::expect_on_page(
+      "geometry.md", "votes # whatever the silos, vectors #, #, #, # with 64, 256, 1024, 4096.",
+      {found[4096].by_vote, found[64].by_vector, found[256].by_vector, found[1024].by_vector, found[4096].by_vector},
+      2);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "shared/algorithms/frank_wolfe/private_tree_frank_wolfe.hpp"
 #include "shared/base/random_source.hpp"
 #include "tests/support/lasso_silo.hpp"
+#include "tests/support/measured_page.hpp"
 
 /// The one-sample method as it is printed, beside what is made of it and beside trees: C18 of spec non-euclidean 4,
 /// regression over the l1 ball of radius 1, one silo of 65,536 records, delta 1e-6.
@@ -108,15 +109,21 @@ TEST(OneSampleTest, AsPrintedItIsAsUselessAsMeasured) {
     double epsilon;
     double measured;
   };
+  std::vector<double> all;
   for (const Row& row : {Row{64, 1.0, 0.166}, Row{64, 16.0, 0.143}, Row{64, 64.0, 0.053}, Row{64, 0.0, 0.0004},
                          Row{1024, 1.0, 0.168}, Row{1024, 16.0, 0.166}, Row{1024, 64.0, 0.105}}) {
     const double found = PrintedOneSample(row.d, row.epsilon, 11).excess();
+    all.push_back(found);
     std::printf("as printed, d %d, epsilon %g: %.4f (table %.4f)\n", static_cast<int>(row.d), row.epsilon, found,
                 row.measured);
     SCOPED_TRACE(testing::Message() << row.d << " " << row.epsilon);
     EXPECT_LE(found, (row.epsilon > 0.0 ? 1.15 : 2.0) * row.measured);
     EXPECT_GE(found, (row.epsilon > 0.0 ? 0.85 : 0.5) * row.measured);
   }
+  tests::expect_on_page("geometry.md", "excess #, #, # at epsilon 1, 16, 64 (0.1675 at the start,",
+                        {all[0], all[1], all[2]}, 3);
+  tests::expect_on_page("geometry.md", "(0.1675 at the start, # without noise)", {all[3]}, 4);
+  tests::expect_on_page("geometry.md", "at d = 1024 #, #, # |", {all[4], all[5], all[6]}, 3);
 }
 
 algorithms::Problem in_the_ball(Eigen::Index d) {
@@ -169,6 +176,8 @@ TEST(OneSampleTest, PartsAndTheirOwnAccountMakeItWorthAsMuchAsTrees) {
     EXPECT_LE(chain[rounds], 2.0 * tree);
   }
   EXPECT_LT(chain[16], chain[32]);
+  tests::expect_on_page("geometry.md", "(`private_poly_frank_wolfe`) it has # at epsilon 1, trees #.",
+                        {chain[16], tree}, 4);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "shared/noise/generalised_gaussian.hpp"
 #include "shared/noise/rounded_gaussian.hpp"
 #include "tests/support/lasso_silo.hpp"
+#include "tests/support/measured_page.hpp"
 
 /// Generalised Gaussian noise beside Gaussian noise, and the methods it was made for: tables of spec non-euclidean 1.5
 /// and 4.
@@ -77,6 +78,7 @@ TEST(RegularNoiseTest, FrankWolfeWithEitherNoiseIsAsMeasured) {
     double gaussian;
     double generalised;
   };
+  std::map<std::pair<Eigen::Index, double>, std::pair<double, double>> all;  // generalised, Gaussian
   for (const Row& row : {Row{16, 4.0, 0.0075, 0.018}, Row{64, 4.0, 0.058, 0.098}, Row{16, 16.0, 0.0030, 0.0072},
                          Row{64, 16.0, 0.011, 0.019}}) {
     const double gaussian = frank_wolfe_excess(row.d, row.epsilon, false);
@@ -89,7 +91,12 @@ TEST(RegularNoiseTest, FrankWolfeWithEitherNoiseIsAsMeasured) {
     EXPECT_LE(generalised, 2.0 * row.generalised);
     EXPECT_GE(generalised, 0.4 * row.generalised);
     EXPECT_LT(gaussian, generalised);
+    all[{row.d, row.epsilon}] = {generalised, gaussian};
   }
+  const auto& [of_four, gaussian_of_four] = all[{64, 4.0}];
+  const auto& [of_sixteen, gaussian_of_sixteen] = all[{64, 16.0}];
+  tests::expect_on_page("geometry.md", "d = 64: excess # and # at epsilon 4 (table 0.098, 0.058), # and # at 16",
+                        {of_four, gaussian_of_four, of_sixteen, gaussian_of_sixteen}, 4);
 }
 
 /// (E ||z||_q^2)^(1/2)/sqrt d of a mean of `averaged` noises times the root of their number, each as loud as the
@@ -124,10 +131,15 @@ TEST(RegularNoiseTest, OfOneAnswerTheLawsAreAlikeAndOfManyTheGaussianIsShorter) 
   EXPECT_NEAR(size_of(3.0, true, 1, 30), 1.41, 0.03 * 1.41);
   EXPECT_NEAR(size_of(3.0, false, 1, 200), 1.17, 0.03 * 1.17);
   EXPECT_NEAR(size_of(11.0, true, 1, 30), 3.16, 0.03 * 3.16);
-  EXPECT_NEAR(size_of(kInfinity, false, 1, 2'000), 3.47, 0.03 * 3.47);
-  EXPECT_NEAR(size_of(kInfinity, false, 64, 200), 3.49, 0.04 * 3.49);
+  const double gaussian_one = size_of(kInfinity, false, 1, 2'000);
+  const double gaussian_many = size_of(kInfinity, false, 64, 200);
+  EXPECT_NEAR(gaussian_one, 3.47, 0.03 * 3.47);
+  EXPECT_NEAR(gaussian_many, 3.49, 0.04 * 3.49);
   // Of 64 with the l_inf norm's heavy tail only three means: 8.11 within a tenth.
-  EXPECT_NEAR(size_of(kInfinity, true, 64, 3), 8.11, 0.1 * 8.11);
+  const double generalised_many = size_of(kInfinity, true, 64, 3);
+  EXPECT_NEAR(generalised_many, 8.11, 0.1 * 8.11);
+  tests::expect_on_page("geometry.md", "d = 1024, q = infinity: # and # of one, # and # of 64.",
+                        {size_of(kInfinity, true, 1, 30), gaussian_one, generalised_many, gaussian_many}, 1);
 }
 
 TEST(PrintedNoisySmdTest, LacksTheFactorTAndIsCaught) {
@@ -169,6 +181,9 @@ TEST(PrintedNoisySmdTest, LacksTheFactorTAndIsCaught) {
   EXPECT_LE(gaussian, 1.0);
   EXPECT_LE(corrected, 2.0);
   EXPECT_LE(charged(5.0 * rounds), 1.0);
+  tests::expect_on_page("geometry.md", "it costs epsilon # million where 1 was promised", {printed * 1e-6}, 0);
+  tests::expect_on_page("geometry.md", "With the factor # is what is certified (# of Gaussian noise in its place)",
+                        {corrected, gaussian}, 2);
   // And a plan says so before anything is drawn.
   algorithms::GradientShape shape = shape_of(d, true, batch / n * (1.0 + 1e-9));
   shape.gradient_shifts = {releases::GaussianShift::create(shift).value()};

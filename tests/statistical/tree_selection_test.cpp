@@ -5,6 +5,7 @@
 #include "shared/algorithms/frank_wolfe/private_tree_frank_wolfe.hpp"
 #include "shared/algorithms/mirror/tree_frank_wolfe.hpp"
 #include "tests/support/lasso_silo.hpp"
+#include "tests/support/measured_page.hpp"
 
 /// Frank-Wolfe on trees against the measured table of spec non-euclidean 4 (C14 to C16): regression on the l1 ball of
 /// radius 1, one silo of 65536 records, epsilon 1, delta 1e-6, from 0. The excess is ||x - x*||^2/2; at 0 it is 0.1675.
@@ -80,8 +81,9 @@ TEST(TreeSelectionTest, GivesTheMeasuredTableWithinAFactorOfTwo) {
       {Leaves::PureVertex, 3, 64, 0.007}, {Leaves::Vertex, 3, 64, 0.007},     {Leaves::PureVertex, 4, 64, 0.011},
       {Leaves::Vertex, 4, 64, 0.011},     {Leaves::PureVertex, 5, 64, 0.036}, {Leaves::Vertex, 5, 64, 0.024},
       {Leaves::NoNoise, 3, 64, 0.005},    {Leaves::NoNoise, 4, 64, 0.002},    {Leaves::NoNoise, 5, 64, 0.0004}};
+  std::map<std::pair<std::uint64_t, Leaves>, double> all;
   for (const Row& row : rows) {
-    const double found = excess(row.leaves, row.depth, row.d, 4);
+    const double found = all[{row.depth, row.leaves}] = excess(row.leaves, row.depth, row.d, 4);
     SCOPED_TRACE(testing::Message() << static_cast<int>(row.leaves) << " at T = " << row.depth);
     RecordProperty(fmt::format("leaves_{}_depth_{}", static_cast<int>(row.leaves), row.depth),
                    fmt::format("{}", found));
@@ -90,6 +92,14 @@ TEST(TreeSelectionTest, GivesTheMeasuredTableWithinAFactorOfTwo) {
     std::printf("leaves %d, T = %d, d = %d: excess %.4f, measured %.4f\n", static_cast<int>(row.leaves),
                 static_cast<int>(row.depth), static_cast<int>(row.d), found, row.measured);
   }
+  const auto on_page = [&](std::uint64_t depth, const char* line) {
+    tests::expect_on_page(
+        "geometry.md", line,
+        {all[{depth, Leaves::PureVertex}], all[{depth, Leaves::Vertex}], all[{depth, Leaves::NoNoise}]}, 4);
+  };
+  on_page(3, "| 3 | #, 0.007 | #, 0.007 | #, 0.005 |");
+  on_page(4, "| 4 | #, 0.011 | #, 0.011 | #, 0.002 |");
+  on_page(5, "| 5 | #, 0.036 | #, 0.024 | #, 0.0004 |");
 }
 
 TEST(TreeSelectionTest, SelectionDoesNotPayForTheDimensionAndVectorsDo) {
@@ -103,6 +113,9 @@ TEST(TreeSelectionTest, SelectionDoesNotPayForTheDimensionAndVectorsDo) {
   EXPECT_LE(few, 0.03);
   EXPECT_GE(many_of_vectors, 2.0 * few_of_vectors);
   EXPECT_GE(many_of_vectors, 3.0 * many);
+  tests::expect_on_page("geometry.md",
+                        "65,536 records, epsilon 1: excess # at d = 16 and # at 512; with noised vectors # and # |",
+                        {few, many, few_of_vectors, many_of_vectors}, 4);
 }
 
 }  // namespace
