@@ -8,6 +8,7 @@
 #include "lab/reproduce/compared_methods.hpp"
 #include "shared/algorithms/public/with_public_records.hpp"
 #include "shared/algorithms/sgd/minibatch_sgd.hpp"
+#include "shared/jobs/public_records.hpp"
 #include "simulation/direct_cohort.hpp"
 
 namespace undertone::lab {
@@ -17,19 +18,26 @@ constexpr double kSemiLocalClip = 1.0;
 constexpr double kSemiLocalDelta = 1e-5;    // of a promise that reports, which are pure, do not use
 constexpr double kSemiLocalGain = 0.7;      // of the better baseline, from a cold start: spec 0.8
 constexpr double kSemiLocalShareMax = 0.1;  // up to which that is claimed
+constexpr double kSemiLocalRidge = 1e-6;    // of the minimisers that measure a variance
 constexpr std::array kSemiLocalMethods = {SemiLocalMethod::ThrowAway, SemiLocalMethod::LdpSgd,
-                                          SemiLocalMethod::SemiLdpSgd};
+                                          SemiLocalMethod::SemiLdpSgd, SemiLocalMethod::Weighed,
+                                          SemiLocalMethod::LeastSquares};
 
-/// How the last method compares with the better of the others.
-Result<std::string> semi_local_verdict(const SemiLocalFigure& figure, const SemiLocalStart& start, double epsilon,
-                                       const ComparedMethods::Reached& reached) {
+bool leans(SemiLocalMethod method) {
+  return method == SemiLocalMethod::SemiLdpSgd || method == SemiLocalMethod::Weighed;
+}
+
+/// How a method compares with the better of the two baselines.
+Result<std::string> semi_local_verdict_of(std::size_t method, const SemiLocalFigure& figure,
+                                          const SemiLocalStart& start, double epsilon,
+                                          const ComparedMethods::Reached& reached) {
   const std::size_t best = reached.means[0].mean < reached.means[1].mean ? 0 : 1;
   std::vector<double> other = reached.values[best];
-  const double ratio = reached.means[2].mean / reached.means[best].mean;
+  const double ratio = reached.means[method].mean / reached.means[best].mean;
   const double share = static_cast<double>(start.open) / static_cast<double>(figure.records);
   if (!figure.judged) return fmt::format("{:.2f}: not judged", ratio);
   if (start.warm || share > kSemiLocalShareMax || epsilon != 4.0) {
-    UNDERTONE_TRY(const Versus found, versus(reached.values[2], other));
+    UNDERTONE_TRY(const Versus found, versus(reached.values[method], other));
     const bool worse = found.difference.mean < -2.0 * found.standard_error;
     return fmt::format("{:.2f}: {}", ratio,
                        found.better == FindingVerdict::Holds ? "better (paired t test)"
@@ -37,16 +45,49 @@ Result<std::string> semi_local_verdict(const SemiLocalFigure& figure, const Semi
                                                              : "no worse, within two standard errors");
   }
   for (double& value : other) value *= kSemiLocalGain;
-  UNDERTONE_TRY(const Versus found, versus(reached.values[2], other));
+  UNDERTONE_TRY(const Versus found, versus(reached.values[method], other));
   return fmt::format("{:.2f}: below .7 of it: {} (paired t test)", ratio, to_string(found.better));
 }
 
-/// One pass along the public records' gradients, record by record. Steps are for records of length sqrt d.
+Result<std::string> semi_local_verdict(const SemiLocalFigure& figure, const SemiLocalStart& start, double epsilon,
+                                       const ComparedMethods::Reached& reached) {
+  UNDERTONE_TRY(const std::string alike, semi_local_verdict_of(2, figure, start, epsilon, reached));
+  UNDERTONE_TRY(const std::string weighed, semi_local_verdict_of(3, figure, start, epsilon, reached));
+  return fmt::format("alike {}; weighed {}", alike, weighed);
+}
+
+/// Returns how the public records' gradients enter, and at which weight the reports do.
+Result<std::pair<models::PublicGradients, double>> semi_local_weight(const SemiLocalFigure& figure,
+                                                                     SemiLocalMethod method,
+                                                                     const SemiLocalStart& start,
+                                                                     const models::PublicLoss& open,
+                                                                     const planning::Plan& plan) {
+  const double hidden = static_cast<double>(figure.records - start.open);
+  if (method == SemiLocalMethod::SemiLdpSgd)
+    return std::pair(start.warm ? models::PublicGradients::Rescaled : models::PublicGradients::Raw,
+                     hidden / static_cast<double>(figure.records));
+  const auto how = start.warm ? models::PublicGradients::Rescaled : models::PublicGradients::Clipped;
+  double variance = kSemiLocalClip * kSemiLocalClip;  // what no such gradient's is above
+  if (start.open >= 2 * figure.dimension) {
+    UNDERTONE_TRY(const double found, open.cross_fitted_variance(how, kSemiLocalClip, kSemiLocalRidge));
+    variance = std::min(variance, found);
+  }
+  return std::pair(
+      how, algorithms::best_weight(
+               variance / static_cast<double>(start.open),
+               jobs::noise_of_gradient(plan.segments()) / static_cast<double>(figure.rounds) + variance / hidden));
+}
+
+/// One pass along the public records' gradients, record by record, in steps that fall as a cosine. Steps are for
+/// records of length sqrt d.
 Eigen::VectorXd public_pass(const models::Records& open, Eigen::VectorXd weights, double step) {
   const double scaled = step / static_cast<double>(open.features.rows());
+  const algorithms::StepSchedule schedule{algorithms::StepSchedule::Kind::Cosine};
+  const auto records = static_cast<std::uint64_t>(open.targets.size());
   for (Eigen::Index j = 0; j < open.targets.size(); ++j) {
     const auto x = open.features.col(j);
-    weights -= scaled * (weights.dot(x) - open.targets[j]) * x;
+    const double factor = schedule.factor(static_cast<std::uint64_t>(j), records);
+    weights -= scaled * factor * (weights.dot(x) - open.targets[j]) * x;
   }
   return weights;
 }
@@ -65,20 +106,24 @@ std::string_view to_string(SemiLocalMethod method) noexcept {
       return "LDP-SGD on all";
     case SemiLocalMethod::SemiLdpSgd:
       return "semi-LDP SGD (Algorithm 13)";
+    case SemiLocalMethod::Weighed:
+      return "semi-LDP SGD, weighed";
+    case SemiLocalMethod::LeastSquares:
+      return "public least squares";
   }
   return "";
 }
 
 SemiLocalFigure semi_local_figure(FigureSize size) {
   if (size == FigureSize::Quick) return {10, {0.1}, {1.5}, {4.0}, 200, 20, {0.0, 0.5, 2.0}, 2, false};
-  return {50,
+  return {20,
           {0.02, 0.05, 0.1, 0.5},
           {1.5, 3.0},
           {2.0, 4.0, 6.0},
           7500,
           250,
-          {0.0, 0.015625, 0.03125, 0.0625, 0.125, 0.25, 0.5, 1.0, 2.0},
-          12,
+          {0.0, 0.015625, 0.03125, 0.0625, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0},
+          24,
           true};
 }
 
@@ -98,10 +143,11 @@ Result<std::vector<double>> semi_local_losses(const SemiLocalFigure& figure, Sem
   UNDERTONE_TRY(models::PublicLoss own, models::PublicLoss::create(model, problem.open));
   const auto loss = std::make_shared<const models::PublicLoss>(std::move(own));
   Eigen::VectorXd from = Eigen::VectorXd::Zero(model.dimension());
-  if (start.warm) {
+  if (start.warm || method == SemiLocalMethod::LeastSquares) {
     UNDERTONE_TRY(models::Minimiser least, loss->minimiser(0.0));
     from = std::move(least.weights);
   }
+  if (method == SemiLocalMethod::LeastSquares) return std::vector<double>{excess_loss(problem, from)};
   std::vector<double> out;
   if (method == SemiLocalMethod::ThrowAway) {
     if (start.warm) return std::vector<double>{excess_loss(problem, from)};
@@ -118,7 +164,7 @@ Result<std::vector<double>> semi_local_losses(const SemiLocalFigure& figure, Sem
   const algorithms::RecordReports reports{
       {releases::Randomiser::GaussianDirection, 0,
        start.warm ? releases::UnitAdapter::Normalise : releases::UnitAdapter::Round},
-      method == SemiLocalMethod::SemiLdpSgd};
+      leans(method)};
   for (const double step : figure.steps) {
     if (step == 0.0) {
       out.push_back(excess_loss(problem, from));
@@ -126,6 +172,7 @@ Result<std::vector<double>> semi_local_losses(const SemiLocalFigure& figure, Sem
     }
     algorithms::MinibatchSgdSettings settings{minimised, figure.rounds, step, {algorithms::Averaging::Kind::Last}};
     settings.epochs = 1;
+    settings.steps = {algorithms::StepSchedule::Kind::Cosine};
     settings.reports = reports;
     const algorithms::Method inner = settings;
     const releases::SiloFacts facts{
@@ -135,11 +182,11 @@ Result<std::vector<double>> semi_local_losses(const SemiLocalFigure& figure, Sem
                   planning::make_plan(
                       inner->schedule({releases::L2Bound{*releases::ClipNorm::create(kSemiLocalClip)}, 1.0}), facts));
     UNDERTONE_TRY(std::unique_ptr<algorithms::FederatedAlgorithm> algorithm, inner->make());
-    if (method == SemiLocalMethod::SemiLdpSgd) {
+    if (leans(method)) {
+      UNDERTONE_TRY(const auto mixed, semi_local_weight(figure, method, start, *loss, plan));
       algorithms::WithPublicRecords::Setup setup;
-      setup.use =
-          algorithms::MixedGradients{start.warm ? models::PublicGradients::Rescaled : models::PublicGradients::Raw};
-      setup.weight = static_cast<double>(records) / static_cast<double>(figure.records);
+      setup.use = algorithms::MixedGradients{mixed.first};
+      setup.weight = mixed.second;
       setup.length = kSemiLocalClip;
       setup.load = [loss]() -> Result<std::shared_ptr<const models::PublicGradientSource>> { return loss; };
       algorithm = std::make_unique<algorithms::WithPublicRecords>(std::move(algorithm), std::move(setup));
@@ -159,7 +206,7 @@ Status reproduce_semi_local(const SemiLocalFigure& figure, const ReproduceReques
   const std::vector<SemiLocalStart> starts = semi_local_starts(figure);
   ComparedMethods out;
   out.name = std::string(kSemiLocalFigure);
-  out.header = {{"format", "undertone.semi_local/2"},
+  out.header = {{"format", "undertone.semi_local/4"},
                 {"figure", out.name},
                 {"dimension", figure.dimension},
                 {"public_shares", figure.public_shares},
@@ -175,10 +222,15 @@ Status reproduce_semi_local(const SemiLocalFigure& figure, const ReproduceReques
       "with "
       "records of their own. There are {} records in all. A protected one reports once, in one of {} parts, or is left "
       "over; the public ones are read in every round. Reports are PrivUnitG's. From a warm start gradients are "
-      "normalised "
-      "and public ones are made as long, as in the source's experiments. From a cold start gradients are clipped and "
-      "rounded, and public ones are as they are. Every record counts alike. The last iterate is the model. Each "
-      "repetition's step is the best of the others, by true loss, of a grid with step 0: that choice is not private.",
+      "normalised and public ones are made as long, as in the source's experiments. From a cold start gradients are "
+      "clipped and rounded, and public ones are as they are. Every record counts alike. \"Weighed\" is the same with "
+      "the "
+      "weight that varies least, as a job finds it, where public gradients are clipped or made as long as the "
+      "protected "
+      "ones. Throw-away takes one pass from a cold start; the public least squares are solved. Steps fall as a cosine, "
+      "and the last iterate is the model. Each repetition's step is the best of the others, by true loss, of a grid "
+      "with "
+      "step 0: that choice is not private.",
       figure.dimension, figure.repetitions, figure.records, figure.rounds);
   out.title = fmt::format("{}: d = {}, n = {} (not private tuning; 90 % intervals)", kSemiLocalFigure, figure.dimension,
                           figure.records);
@@ -192,7 +244,7 @@ Status reproduce_semi_local(const SemiLocalFigure& figure, const ReproduceReques
     return semi_local_losses(figure, kSemiLocalMethods[cell.method], starts[cell.panel], cell.value,
                              cell.repetition + 1);
   };
-  out.claim = "semi-LDP over the better other";
+  out.claim = "semi-LDP over the better of throw-away and LDP-SGD";
   out.verdict = [&](std::size_t panel, double epsilon, const ComparedMethods::Reached& reached) {
     return semi_local_verdict(figure, starts[panel], epsilon, reached);
   };

@@ -11,9 +11,11 @@
 namespace undertone::lab {
 
 enum class SemiLocalMethod : std::uint8_t {
-  ThrowAway,  // the public records alone: their least squares, or from a cold start one pass along their gradients
-  LdpSgd,     // ldp_sgd on all records, the public ones among them
-  SemiLdpSgd  // semi_ldp_sgd, Algorithm 13: public records' gradients are exact, every record counts alike
+  ThrowAway,    // the public records alone: their least squares, or from a cold start one pass along their gradients
+  LdpSgd,       // ldp_sgd on all records, the public ones among them
+  SemiLdpSgd,   // semi_ldp_sgd, Algorithm 13: public records' gradients are exact, every record counts alike
+  Weighed,      // the same, public gradients as long as the reports' and with the weight that varies least
+  LeastSquares  // the public records' least squares, wherever the others start
 };
 [[nodiscard]] std::string_view to_string(SemiLocalMethod method) noexcept;
 
@@ -39,7 +41,7 @@ struct SemiLocalStart {
 };
 [[nodiscard]] std::vector<SemiLocalStart> semi_local_starts(const SemiLocalFigure& figure);
 
-/// Excess test losses |w - w*|^2 of one repetition, one for each step size; of the public least squares one.
+/// Excess test losses |w - w*|^2 of one repetition, one for each step size; of public least squares one.
 /// @param seed of records and noise
 [[nodiscard]] Result<std::vector<double>> semi_local_losses(const SemiLocalFigure& figure, SemiLocalMethod method,
                                                             const SemiLocalStart& start, double epsilon,

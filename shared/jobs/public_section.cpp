@@ -102,6 +102,15 @@ PublicTerms parse_public(config::Section section) {
                             "the public ones; mirror_map: along the silos' alone, in the geometry of the public "
                             "records' least squares");
   if (use == Use::Gradients || section.recording()) out.use = parse_mixed(section, out.at_silos);
+  if (use == Use::Gradients && section.has("weighed_by")) {
+    using By = PublicTerms::WeighedBy;
+    out.weighed_by = section.choice<By>(
+        "weighed_by", {{"records", By::Records}, {"variance", By::Variance}},
+        "of use gradients without a weight: every record counts alike (records, the default of semi_ldp_sgd), or a "
+        "step "
+        "varies least by the plan's noise and the file's records (variance, the default of the others)");
+    if (!section.recording() && section.has("weight")) section.problem("weighed_by", "expected none beside a weight");
+  }
   if (use == Use::Mirror || section.recording()) {
     algorithms::PublicMirror mirror = parse_mirror(section);
     if (use == Use::Mirror) out.use = mirror;
@@ -128,6 +137,15 @@ PublicTerms parse_public(config::Section section) {
   return out;
 }
 
+namespace {
+
+bool counts_alike(const PublicTerms& terms, const AroundPublic& job) {
+  return terms.weighed_by ? *terms.weighed_by == PublicTerms::WeighedBy::Records
+                          : job.method->traits().needs_public_records;
+}
+
+}  // namespace
+
 void check_public(const PublicTerms& terms, const AroundPublic& job, config::Problems& problems) {
   const auto refuse = [&](const char* key, const std::string& why) { problems.add(std::string("/public") + key, why); };
   const models::LinearModel* linear = job.model.linear();
@@ -142,7 +160,7 @@ void check_public(const PublicTerms& terms, const AroundPublic& job, config::Pro
     if (terms.warm_start)
       refuse("/warm_start",
              "expected false: of a network nobody finds the minimiser; \"initial\" says where it starts");
-    if (mixed == nullptr || !mixed->weight)
+    if (mixed == nullptr || (!mixed->weight && !counts_alike(terms, job)))
       refuse("/weight", "missing: what the gradients of a network vary by is not known beforehand");
     if (terms.file && terms.file->records > models::PublicNetworkGradients::records_max(*network))
       refuse("/records", fmt::format("expected at most {} for a model of {} weights, got {}",
@@ -171,10 +189,9 @@ void check_public(const PublicTerms& terms, const AroundPublic& job, config::Pro
            "expected none: a theorem's parameters are for the silos' gradients alone; choose the algorithm by hand");
   if (job.initial && terms.warm_start)
     refuse("/warm_start", "expected false: the job says where it starts, in \"initial\"");
-  const bool alike = job.method->traits().needs_public_records;
-  if (!terms.file && mixed != nullptr && !mixed->weight && !alike)
+  if (!terms.file && mixed != nullptr && !mixed->weight && !counts_alike(terms, job))
     refuse("/weight", "missing: without a file of public records nobody knows what they vary by");
-  if (alike && mixed == nullptr)
+  if (job.method->traits().needs_public_records && mixed == nullptr)
     refuse("/use",
            fmt::format("expected \"gradients\": {} steps along those of public records, too", job.method->name()));
   if (terms.at_silos && job.shuffled)
@@ -190,7 +207,7 @@ void check_public(const PublicTerms& terms, const AroundPublic& job, config::Pro
   if (job.method->traits().public_records_alone && network == nullptr && !terms.warm_start)
     refuse("/warm_start",
            fmt::format("expected true, with a file: {} is the model of its records", job.method->name()));
-  if (job.shuffled && mixed != nullptr && !mixed->weight)
+  if (job.shuffled && mixed != nullptr && !mixed->weight && !counts_alike(terms, job))
     refuse("/weight", "expected a number: what is best is found by the noise of silos that no shuffler mixes");
   const algorithms::MethodTraits traits = job.method->traits();
   if (traits.bounded_in != algorithms::MethodTraits::BoundedIn::L2 || traits.clip_exponent != 2.0 ||
@@ -211,7 +228,7 @@ void check_public(const PublicTerms& terms, const AroundPublic& job, config::Pro
 
 void count_alike(PublicTerms& terms, const AroundPublic& job) {
   auto* mixed = std::get_if<algorithms::MixedGradients>(&terms.use);
-  if (!job.method->traits().needs_public_records || mixed == nullptr || mixed->weight) return;
+  if (mixed == nullptr || mixed->weight || !counts_alike(terms, job)) return;
   const std::int64_t open = (terms.file ? terms.file->records : 0) + (terms.at_silos ? job.silo_records : 0);
   mixed->weight = static_cast<double>(job.protected_records) / static_cast<double>(job.protected_records + open);
   terms.counts_alike = true;

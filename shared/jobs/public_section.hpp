@@ -26,6 +26,10 @@ struct PublicTerms {
   std::optional<PublicFile> file;
   bool at_silos = false;  // they answer for their public records besides. @see releases::Ask::beside_public
   algorithms::PublicUse use;
+  /// How the weight of use gradients is found where the job says none: every record counts alike, or a step varies
+  /// least. The method has its own way where the job says neither.
+  enum class WeighedBy : std::uint8_t { Records = 1, Variance };
+  std::optional<WeighedBy> weighed_by = {};
   bool counts_alike = false;  // its weight is the protected records' share of all records
   /// What the model of the file is: where a run starts, and what throw_away ends with.
   enum class Solver : std::uint8_t { Minimiser, OnePass };
@@ -54,8 +58,8 @@ struct AroundPublic {
 /// Adds a problem where public records cannot serve the job. They serve an algorithm that asks for gradients alone, of
 /// a smooth linear loss.
 void check_public(const PublicTerms& terms, const AroundPublic& job, config::Problems& problems);
-/// Sets the weight with which every record counts alike, the protected and the public ones, where the method has it and
-/// the job says none. @pre checked
+/// Sets the weight with which every record counts alike, the protected and the public ones, where the job or else the
+/// method has it so and no weight is said. @pre checked
 void count_alike(PublicTerms& terms, const AroundPublic& job);
 
 }  // namespace undertone::jobs

@@ -17,7 +17,8 @@ TEST(SemiLocalFigureTest, StepNoneIsWhereEveryMethodStarts) {
   for (const SemiLocalStart& start : semi_local_starts(figure)) {
     SCOPED_TRACE(start.warm);
     const double origin = semi_local_losses(figure, SemiLocalMethod::ThrowAway, start, 4.0, 1).value().front();
-    for (const SemiLocalMethod method : {SemiLocalMethod::LdpSgd, SemiLocalMethod::SemiLdpSgd}) {
+    for (const SemiLocalMethod method :
+         {SemiLocalMethod::LdpSgd, SemiLocalMethod::SemiLdpSgd, SemiLocalMethod::Weighed}) {
       const std::vector<double> losses = semi_local_losses(figure, method, start, 4.0, 1).value();
       ASSERT_EQ(losses.size(), figure.steps.size());
       EXPECT_EQ(losses.front(), origin) << to_string(method);

@@ -291,6 +291,15 @@ TEST(PublicSectionTest, SemiLdpSgdNeedsThemAndCountsEveryRecordAlike) {
   EXPECT_EQ(weight_of(BroughtToSemiLdp(R"(,"weight":0.25)").job().value()), 0.25);
   EXPECT_NE(BroughtToSemiLdp(R"(,"weight_end":0.25)").said().find("/public/weight_end: expected a weight beside it"),
             std::string::npos);
+  // Or the weight is found, as for other methods: between what counts alike and the public records alone.
+  const BroughtToSemiLdp by_variance(R"(,"weighed_by":"variance","gradients":"clipped")");
+  EXPECT_FALSE(weight_of(by_variance.job().value()));
+  const PublicSide found = by_variance.side().value();
+  EXPECT_EQ(found.why, "what varies least");
+  EXPECT_GT(found.weight, 0.0);
+  EXPECT_LT(found.weight, *weight_of(job));
+  EXPECT_NE(BroughtToSemiLdp(R"(,"weighed_by":"variance","weight":0.5)").said().find("/public/weighed_by"),
+            std::string::npos);
   // Silos' own public records count, too, and no weight has to be said.
   BroughtToSemiLdp at_silos("");
   at_silos.federation.open_records = R"({"silos":true})";
@@ -300,6 +309,10 @@ TEST(PublicSectionTest, SemiLdpSgdNeedsThemAndCountsEveryRecordAlike) {
   for (const CohortMember& member : own.cohort) open += member.facts.public_records;
   ASSERT_GT(open, 0);
   EXPECT_EQ(weight_of(own), static_cast<double>(records) / static_cast<double>(records + open));
+  at_silos.federation.open_records = R"({"silos":true,"weighed_by":"variance"})";
+  EXPECT_NE(at_silos.said().find("/public/weight: missing"), std::string::npos) << at_silos.said();
+  // And every method can count alike.
+  EXPECT_EQ(Brought(R"(,"weighed_by":"records")").side().value().why, "every record counts alike");
   EXPECT_NE(BroughtToSemiLdp(R"(,"use":"mirror_map")").said().find("/public/use"), std::string::npos);
   // What is chosen by noise on sums does not fit reports, and is refused before anybody is asked.
   BroughtToSemiLdp moments("");
