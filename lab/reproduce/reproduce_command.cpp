@@ -9,6 +9,7 @@
 #include "lab/reproduce/dimension_figure.hpp"
 #include "lab/reproduce/figure_report.hpp"
 #include "lab/reproduce/public_figure.hpp"
+#include "lab/reproduce/rate_maps.hpp"
 #include "lab/reproduce/semi_local_figure.hpp"
 #include "lab/reproduce/softmax_figure.hpp"
 #include "shared/base/files.hpp"
@@ -168,6 +169,15 @@ struct InventedFigure {
   Status (*run)(const ReproduceRequest&);
 };
 
+template <const char* name>
+Status rates_of(const ReproduceRequest& request) {
+  return reproduce_rates(name, request);
+}
+constexpr char kPublicRates[] = "fig2.1";
+constexpr char kConvexRates[] = "fig3.3";
+constexpr char kNonconvexRates[] = "fig3.4";
+constexpr char kHeavyRates[] = "fig4.1";
+
 /// @param figure with repetitions, of which the request may want fewer
 template <class AnyFigure>
 AnyFigure shortened(AnyFigure figure, const ReproduceRequest& request) {
@@ -176,6 +186,10 @@ AnyFigure shortened(AnyFigure figure, const ReproduceRequest& request) {
 }
 
 constexpr InventedFigure kInvented[] = {
+    {kPublicRates, rates_of<kPublicRates>},
+    {kConvexRates, rates_of<kConvexRates>},
+    {kNonconvexRates, rates_of<kNonconvexRates>},
+    {kHeavyRates, rates_of<kHeavyRates>},
     {kDimensionFigure,
      [](const ReproduceRequest& request) {
        return reproduce_dimensions(shortened(dimension_figure(request.size), request), request);
