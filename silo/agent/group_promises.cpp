@@ -132,17 +132,37 @@ bool holds_but_for_failures(const planning::Plan& plan) {
   });
 }
 
+namespace {
+
+constexpr std::uint64_t kWorkMax = std::uint64_t{1} << 24U;  // of all figures of a run: a law's numbers cost several
+
+std::int64_t protected_records(const releases::SiloFacts& facts) {
+  return facts.records + (facts.holdout_public ? 0 : facts.holdout_records);
+}
+
+GroupPromise promise_to(const planning::Plan& plan, const releases::SiloFacts& facts, const RunAccount& account,
+                        bool secret_draws, std::int64_t records) {
+  return {records,
+          holds_but_for_failures(plan) ? std::nullopt : epsilon_of_group(plan, facts, account, secret_draws, records)};
+}
+
+}  // namespace
+
+GroupPromise silo_promise(const planning::Plan& plan, const releases::SiloFacts& facts, const RunAccount& account,
+                          bool secret_draws) {
+  const WorkMeter meter(kWorkMax);
+  return promise_to(plan, facts, account, secret_draws, protected_records(facts));
+}
+
 std::vector<GroupPromise> group_promises(const planning::Plan& plan, const releases::SiloFacts& facts,
                                          const RunAccount& account, bool secret_draws) {
-  constexpr std::uint64_t kWorkMax = std::uint64_t{1} << 24U;  // of all these figures: a law's numbers cost several
   const WorkMeter meter(kWorkMax);
-  const std::int64_t all = facts.records + (facts.holdout_public ? 0 : facts.holdout_records);
+  const std::int64_t all = protected_records(facts);
   std::vector<GroupPromise> out;
   for (const std::int64_t records : {5, 10, 20}) {
     const std::int64_t own = std::min<std::int64_t>(records, all);
     if (!out.empty() && out.back().records == own) break;
-    out.push_back(
-        {own, holds_but_for_failures(plan) ? std::nullopt : epsilon_of_group(plan, facts, account, secret_draws, own)});
+    out.push_back(promise_to(plan, facts, account, secret_draws, own));
   }
   return out;
 }

@@ -25,6 +25,12 @@ struct GroupPromise {
 [[nodiscard]] std::vector<GroupPromise> group_promises(const planning::Plan& plan, const releases::SiloFacts& facts,
                                                        const RunAccount& account, bool secret_draws);
 
+/// The same for all records of the silo together, training and holdout: what the run promises the silo itself against
+/// everybody outside. It is computed as for any other number of records, and not the record's epsilon times n. Source:
+/// thesis B.1.3.2, B.1.5.5, B.2.3.2; spec federated-core 1.
+[[nodiscard]] GroupPromise silo_promise(const planning::Plan& plan, const releases::SiloFacts& facts,
+                                        const RunAccount& account, bool secret_draws);
+
 /// Whether some release has a cost that holds but for a failure: nothing is then known of several records together.
 [[nodiscard]] bool holds_but_for_failures(const planning::Plan& plan);
 

@@ -561,6 +561,7 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
   const bool persons = job.unit == releases::Unit::Person;
   const std::vector<GroupPromise> groups =
       local && !persons ? group_promises(plan, facts, account, advisories.empty()) : std::vector<GroupPromise>{};
+  const GroupPromise whole = groups.empty() ? GroupPromise{} : silo_promise(plan, facts, account, advisories.empty());
   const std::optional<planning::JointPromise> joint = jobs::joint_promise_of(job);
   const bool seeded = noise != crypto::NoiseKind::Secure;
   const bool valid = !seeded && advisories.empty();
@@ -610,6 +611,8 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
                                  {"epsilon", group.epsilon ? OrderedJson(*group.epsilon) : OrderedJson(nullptr)}});
     }
     json["persons_note"] = kGroupsNote;
+    json["whole_silo"] = {{"records", whole.records},
+                          {"epsilon", whole.epsilon ? OrderedJson(*whole.epsilon) : OrderedJson(nullptr)}};
   }
   json["releases_planned"] = plan.rounds();
   json["releases_made"] = account.releases;
@@ -666,7 +669,13 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
   if (account.filtered)
     text +=
         "  charged      each release when it left, to the filter that bounds all later jobs on the data set together\n";
-  if (!groups.empty()) text += fmt::format("  persons      are not protected as such: {}\n", said_of(groups));
+  if (!groups.empty()) {
+    text += fmt::format("  persons      are not protected as such: {}\n", said_of(groups));
+    text += fmt::format("  whole silo   all {} records replaced together: {}\n", whole.records,
+                        whole.epsilon
+                            ? fmt::format("epsilon {:.2f} at the same delta", std::ceil(100.0 * *whole.epsilon) / 100.0)
+                            : "as good as none, nothing below epsilon 30 is known");
+  }
   text += "  not covered\n";
   for (const std::string& gap : gaps) text += "    - " + gap + "\n";
   return {std::move(text), json.dump(2) + "\n"};

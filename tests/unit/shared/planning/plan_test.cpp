@@ -369,6 +369,35 @@ TEST(PlanTest, PhasesOfTheirOwnRecordsAreCalibratedEachForTheTarget) {
   EXPECT_LE(plan.epsilon().value_rounded_up(), 1.0);
 }
 
+// Thesis, Algorithm 15: in round r of d a silo randomises its record if that is e_r, and else says 0. Together the
+// rounds are as private as one of them, since a record speaks once. Nobody but the silo can know that, so a plan does
+// not: d rounds over the same records are charged d times, and only parts that no record chooses are charged once.
+TEST(PlanTest, WhoSpeaksInOneRoundAloneIsChargedForEveryRound) {
+  constexpr std::uint64_t kRounds = 8;
+  releases::SiloFacts pure = facts(2.0, 1e-5);
+  pure.target = releases::PureDp{releases::Epsilon::create(2.0).value()};
+  releases::Ask ask = gradient();
+  ask.form = releases::SumForm{{}, releases::ReportsForm{releases::Randomiser::Direction}};
+  const auto of_one = [](const Plan& plan) {
+    return plan.segments().front().release.cost_of_draw().pure.value_rounded_up();
+  };
+  const Plan together = make_plan({{ask, kRounds}}, pure).value();
+  EXPECT_LE(of_one(together), 2.0 / kRounds);
+  EXPECT_GT(kRounds * of_one(together), 1.99);
+  Schedule parts;
+  for (std::uint64_t part = 0; part < kRounds; ++part) {
+    parts.push_back({ask, 1});
+    parts.back().ask.records.slice = releases::Slice{releases::Slice::Cut::Equal, part, kRounds};
+  }
+  EXPECT_GT(of_one(make_plan(parts, pure).value()), 1.99);
+  // Who asks for the noise of one round in each of them is charged for all of them.
+  releases::Ask loud = gradient();
+  loud.shift =
+      accounting::gaussian_shift_for(releases::Epsilon::create(1.0).value(), releases::Delta::create(1e-5).value());
+  const Result<Plan> whole = make_plan({{loud, kRounds}}, facts(1.0, 1e-5));
+  EXPECT_TRUE(!whole || whole->epsilon().value_rounded_up() > 2.0);
+}
+
 TEST(PlanTest, ASliceThatAnotherReleaseReadsTooIsChargedWithIt) {
   const Plan plan = make_plan({{sliced(0, 2), 3}, {gradient(), 5}}, facts(1.0, 1e-5)).value();
   // A record of the slice meets all eight.

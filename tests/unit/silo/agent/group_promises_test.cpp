@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "shared/accounting/gaussian_accountant.hpp"
 #include "shared/accounting/group_privacy.hpp"
 
 namespace undertone::silo {
@@ -90,6 +91,27 @@ TEST(GroupPromisesTest, RecordsInPartsOfTheirOwnReportOnceEach) {
   const planning::Plan again = planning::make_plan(twice, facts).value();
   const double each = again.segments().front().release.cost_of_draw().pure.value_rounded_up();
   EXPECT_NEAR(group_promises(again, facts, reserved_for(again), true)[0].epsilon.value(), 10.0 * each, 1e-4);
+}
+
+/// Thesis B.1.3.2: an epsilon of 1/n promises the silo as a whole about 1, and a larger one nothing.
+TEST(GroupPromisesTest, OfAWholeSiloAllRecordsAreReplaced) {
+  const auto promised = [](double epsilon) {
+    const releases::SiloFacts facts{
+        SiloId::create("one").value(), 1000, 200, false,
+        releases::ApproximateDp{releases::Epsilon::create(epsilon).value(), releases::Delta::create(1e-6).value()}};
+    const planning::Plan plan = planning::make_plan({{grouped_gradient(1.0), 4}}, facts).value();
+    return silo_promise(plan, facts, reserved_for(plan), true);
+  };
+  const GroupPromise whole = promised(1e-3);
+  EXPECT_EQ(whole.records, 1200);
+  // One Gaussian release of a thousand times the shift that (1e-3, 1e-6) has.
+  const double shift = 1000.0 * accounting::gaussian_shift_for(releases::Epsilon::create(1e-3).value(),
+                                                               releases::Delta::create(1e-6).value())
+                                    .value();
+  const double alone = accounting::epsilon_of_gaussian(releases::GaussianShift::create(shift).value(),
+                                                       releases::Delta::create(1e-6).value());
+  EXPECT_NEAR(whole.epsilon.value(), alone, 0.05 * alone);
+  EXPECT_FALSE(promised(1.0).epsilon);
 }
 
 /// Of few records everybody's are all that there are: one line.
