@@ -11,8 +11,8 @@ namespace {
 
 using Plans = std::map<SiloId, planning::Plan>;
 
-/// Whether the weighted mean has no more noise, and its draws vary no more, than if all silos were as the worst of them
-/// and counted alike, which is what theorems reckon with.
+/// Whether the weighted mean has no more noise, and its draws vary no more, than theorems reckon with: as if all silos
+/// counted alike, their draws were as the smallest, and their noise as the loudest or, where silos differ, as it is.
 bool within_what_theorems_count(const jobs::Job& job, const Plans& plans) {
   constexpr double kRounding = 1.0 + 1e-9;
   const auto silos = static_cast<double>(job.cohort.size());
@@ -22,6 +22,7 @@ bool within_what_theorems_count(const jobs::Job& job, const Plans& plans) {
        {releases::QuestionKind::Gradient, releases::QuestionKind::GradientDifference}) {
     double draws = 0.0;  // sum p_i^2/K_i
     double loudest = 0.0;
+    double squares = 0.0;     // of all silos' noise
     double most_drawn = 0.0;  // the largest 1/K_i
     for (const jobs::CohortMember& member : job.cohort) {
       const double share = static_cast<double>(member.weight) / weights;
@@ -29,13 +30,16 @@ bool within_what_theorems_count(const jobs::Job& job, const Plans& plans) {
         if (segment.release.ask.kind() != kind) continue;
         const double drawn = 1.0 / static_cast<double>(segment.release.records_drawn);
         draws += share * share * drawn;
-        loudest = std::max(loudest, segment.release.noise_stddev_of_mean());
+        const double stddev = segment.release.noise_stddev_of_mean();
+        loudest = std::max(loudest, stddev);
+        squares += stddev * stddev;
         most_drawn = std::max(most_drawn, drawn);
         break;
       }
     }
     if (silos * draws > kRounding * most_drawn) return false;
-    if (silos * mean_noise_variance(job, plans, kind) > kRounding * loudest * loudest) return false;
+    const double most = job.theorem->facts.members.empty() ? loudest * loudest : squares / silos;
+    if (silos * mean_noise_variance(job, plans, kind) > kRounding * most) return false;
   }
   return true;
 }

@@ -105,7 +105,7 @@ Result<TheoremChoice> strongly_convex_of_unequal(const TheoremConditions& condit
   if (!rounds) return rounds.error();
   const double r = algorithms::number(*rounds);
   const double batch = conditions.batch(*rounds);
-  UNDERTONE_TRY(const double noise, conditions.mean_noise_variance(*rounds, batch));
+  UNDERTONE_TRY(const double noise, conditions.noise_variance(*rounds, facts.records, batch));
   const double signal = mu * mu * squared_diameter * r * r / (d * noise + squared_lipschitz);
   const double step = std::min(1.0 / (2.0 * beta), std::log(std::max(2.0, signal)) / (mu * r));
   const double precision = unequal_precision(facts, r);

@@ -55,14 +55,13 @@ double spider_period_max(const TheoremConditions& conditions, double rounds) {
 /// Noise per coordinate of the mean over silos of parts of K records.
 Result<double> proximal_variance(const TheoremConditions& conditions, const algorithms::Method& method, double batch) {
   if (conditions.shuffled()) return conditions.binomial_variance(1.0, batch);
-  UNDERTONE_TRY(
-      const double stddev,
-      conditions.loudest(conditions.facts().records, batch, [&](const algorithms::NoiseFacts& silo) -> Result<double> {
-        if (conditions.noise() == PlannedNoise::Accountant) return shift_of_each(silo.epsilon, silo.delta, 1.0);
-        UNDERTONE_TRY(const algorithms::NoiseShifts shifts, method->theorem_noise(silo));
-        return shifts.gradients.front();
-      }));
-  return stddev * stddev / conditions.facts().answering;
+  return conditions.variance_of_mean(conditions.facts().records, batch,
+                                     [&](const algorithms::NoiseFacts& silo) -> Result<double> {
+                                       if (conditions.noise() == PlannedNoise::Accountant)
+                                         return shift_of_each(silo.epsilon, silo.delta, 1.0);
+                                       UNDERTONE_TRY(const algorithms::NoiseShifts shifts, method->theorem_noise(silo));
+                                       return shifts.gradients.front();
+                                     });
 }
 
 /// The theorem's at the planned noise, where its condition on the period holds for that noise.
@@ -82,17 +81,16 @@ Result<std::optional<double>> spider_bound(const TheoremConditions& conditions,
     anchor = variance;
     difference = variance * of_difference;
   } else {
-    const auto stddev = [&](bool differences) {
-      return conditions.loudest(n, n, [&](const algorithms::NoiseFacts& silo) -> Result<double> {
+    const auto variance_of = [&](bool differences) {
+      return conditions.variance_of_mean(n, n, [&](const algorithms::NoiseFacts& silo) -> Result<double> {
         if (conditions.noise() == PlannedNoise::Accountant) return shift_of_each(silo.epsilon, silo.delta, rounds);
         UNDERTONE_TRY(const algorithms::NoiseShifts shifts, method->theorem_noise(silo));
         return differences ? shifts.difference.value() : shifts.gradients.front();
       });
     };
-    UNDERTONE_TRY(const double of_anchors, stddev(false));
-    UNDERTONE_TRY(const double of_differences, stddev(true));
-    anchor = of_anchors * of_anchors / facts.answering;
-    difference = of_differences * of_differences * of_difference / facts.answering;
+    UNDERTONE_TRY(anchor, variance_of(false));
+    UNDERTONE_TRY(const double of_differences, variance_of(true));
+    difference = of_differences * of_difference;
   }
   // q <= 1/(eta^2 tau_2^2), tau_2^2 = 8 d sigma_2^2/M.
   const double growth = 8.0 * conditions.dimension() * difference * settings.step_size * settings.step_size;

@@ -126,35 +126,27 @@ Result<double> TheoremConditions::planned_shift(std::uint64_t rounds, const algo
 
 Result<double> TheoremConditions::noise_variance(std::uint64_t rounds, double records, double batch) const {
   UNDERTONE_CHECK(noise_ == PlannedNoise::Printed || batch == records);
-  const Result<double> stddev = loudest(records, batch, [&](const algorithms::NoiseFacts& silo) -> Result<double> {
+  return variance_of_mean(records, batch, [&](const algorithms::NoiseFacts& silo) -> Result<double> {
     return planned_shift(rounds, silo);
   });
-  if (!stddev) return stddev.error();
-  return *stddev * *stddev / facts_.answering;
 }
 
-Result<double> TheoremConditions::mean_noise_variance(std::uint64_t rounds, double batch) const {
-  UNDERTONE_TRY(const std::vector<double> all,
-                loudest_first(facts_.records, batch, [&](const algorithms::NoiseFacts& silo) -> Result<double> {
-                  return planned_shift(rounds, silo);
-                }));
-  const std::size_t most = std::min(all.size(), static_cast<std::size_t>(std::ceil(facts_.answering)));
+double TheoremConditions::mean_square_of_loudest(const std::vector<double>& loudest_first) const {
+  const std::size_t most = std::min(loudest_first.size(), static_cast<std::size_t>(std::ceil(facts_.answering)));
   double squares = 0.0;
-  for (std::size_t i = 0; i < most; ++i) squares += all[i] * all[i];
-  return squares / static_cast<double>(most) / facts_.answering;
+  for (std::size_t i = 0; i < most; ++i) squares += loudest_first[i] * loudest_first[i];
+  return squares / static_cast<double>(most);
 }
 
 Result<double> TheoremConditions::one_pass_noise_variance(double batch) const {
   if (shuffled()) return binomial_variance(1.0, batch);
   const algorithms::AcceleratedSgdSettings settings{{}, {}, algorithms::RecordUse::OnePass};
   const algorithms::Method method(settings);
-  UNDERTONE_TRY(const double stddev,
-                loudest(facts_.records, batch, [&](const algorithms::NoiseFacts& silo) -> Result<double> {
-                  if (noise_ == PlannedNoise::Accountant) return shift_of_each(silo.epsilon, silo.delta, 1.0);
-                  UNDERTONE_TRY(const algorithms::NoiseShifts shifts, method->theorem_noise(silo));
-                  return shifts.gradients.front();
-                }));
-  return stddev * stddev / facts_.answering;
+  return variance_of_mean(facts_.records, batch, [&](const algorithms::NoiseFacts& silo) -> Result<double> {
+    if (noise_ == PlannedNoise::Accountant) return shift_of_each(silo.epsilon, silo.delta, 1.0);
+    UNDERTONE_TRY(const algorithms::NoiseShifts shifts, method->theorem_noise(silo));
+    return shifts.gradients.front();
+  });
 }
 
 Status TheoremConditions::binomial_sums() const {
@@ -174,8 +166,15 @@ Result<double> TheoremConditions::binomial_variance(double rounds, double batch)
 }
 
 double TheoremConditions::private_records() const {
-  const double each = facts_.epsilon * facts_.records;
-  return each * each * facts_.answering / (dimension() * log_one());
+  if (facts_.members.empty()) {
+    const double each = facts_.epsilon * facts_.records;
+    return each * each * facts_.answering / (dimension() * log_one());
+  }
+  std::vector<double> loudness;  // sqrt(ln(1/delta_i))/(eps_i n_i)
+  for (const SiloTarget& silo : facts_.members)
+    loudness.push_back(std::sqrt(std::log(1.0 / silo.delta)) / (silo.epsilon * silo.records));
+  std::sort(loudness.begin(), loudness.end(), std::greater<>());
+  return facts_.answering / (dimension() * mean_square_of_loudest(loudness));
 }
 
 double TheoremConditions::reach() const {

@@ -130,16 +130,15 @@ class TheoremConditions {
   [[nodiscard]] double batch(std::uint64_t rounds) const;
   /// The least double that draws `batch` of n when its product with n is rounded down.
   [[nodiscard]] double fraction_of(double batch) const;
-  /// s^2 per coordinate of the mean over answering silos, in each of R releases that read K of the same records.
+  /// s^2 per coordinate of the mean over answering silos, in each of R releases that read K of the same records. Where
+  /// silos differ, the M loudest of them answer. Source: Remark 143.
   /// @param records of which every release draws `batch`: n, or a part's
   [[nodiscard]] Result<double> noise_variance(std::uint64_t rounds, double records, double batch) const;
-  /// The same with a mean in the loudest silo's place, over the M loudest silos: what the mean over any M of them has
-  /// at most. Source: Theorem 140, Sigma^2/M' with M' = M.
-  [[nodiscard]] Result<double> mean_noise_variance(std::uint64_t rounds, double batch) const;
   /// The same where every round reads K records of its own. Source: Theorem 124.
   [[nodiscard]] Result<double> one_pass_noise_variance(double batch) const;
   /// eps^2 n^2 M / (d ln(1/delta)): as many records, without noise, vary their mean as much as privacy does. The
-  /// privacy term of the rates, as n M is the sampling term.
+  /// privacy term of the rates, as n M is the sampling term. Where silos differ, ln(1/delta)/(eps n)^2 is a mean over the
+  /// M silos that have most of it. Source: Remark 143.
   [[nodiscard]] double private_records() const;
   /// Bound on ||w_0 - w*||: a ball's radius and how far from its centre the start is, at most D.
   [[nodiscard]] double reach() const;
@@ -177,6 +176,12 @@ class TheoremConditions {
     std::sort(out.begin(), out.end(), std::greater<>());
     return out;
   }
+  /// s^2 per coordinate of the mean over any M silos, at most: the mean of the M largest variances, over M.
+  template <class ShiftOf>
+  [[nodiscard]] Result<double> variance_of_mean(double records, double batch, const ShiftOf& shift_of) const {
+    UNDERTONE_TRY(const std::vector<double> all, loudest_first(records, batch, shift_of));
+    return mean_square_of_loudest(all) / facts_.answering;
+  }
   /// The first of them.
   template <class ShiftOf>
   [[nodiscard]] Result<double> loudest(double records, double batch, const ShiftOf& shift_of) const {
@@ -187,6 +192,8 @@ class TheoremConditions {
   [[nodiscard]] std::vector<SiloTarget> targets() const;
 
  private:
+  /// The mean of the squares of the first M, or of all where there are fewer.
+  [[nodiscard]] double mean_square_of_loudest(const std::vector<double>& loudest_first) const;
   /// The shift of one of R releases of a silo, as the noise is planned.
   [[nodiscard]] Result<double> planned_shift(std::uint64_t rounds, const algorithms::NoiseFacts& silo) const;
   TheoremConditions(std::string source, const TheoremFacts& facts, const algorithms::Problem& problem,

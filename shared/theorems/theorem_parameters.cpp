@@ -191,6 +191,12 @@ constexpr bool in_order() {
 }
 static_assert(in_order());
 
+/// Whether a theorem reckons with the loudest silo in every silo's place: those of sets that are no ball of l2, which
+/// stand in a row. The others are generalised by Remark 143, as Theorem 34 is by Theorem 140.
+constexpr bool reckons_with_loudest(TheoremName name) {
+  return name >= TheoremName::ConstrainedMirrorConvex && name <= TheoremName::LpSgdConvex;
+}
+
 const Theorem& theorem_of(TheoremName name) { return kTheorems[static_cast<std::size_t>(name)]; }
 
 /// Whether a theorem says anything of answers that are mixed so.
@@ -238,10 +244,19 @@ Result<TheoremChoice> choose_by_theorem(TheoremName name, const TheoremFacts& fa
   if (!choice) return choice;
   choice->losses = theorem.losses;
   if (!facts.members.empty() && choice->source == conditions.source()) {
-    choice->reasons.push_back({"n", facts.records,
-                               fmt::format("the least over silos, as epsilon {} and delta {} are: {} has no form for "
-                                           "silos that differ",
-                                           facts.epsilon, facts.delta, choice->source)});
+    if (reckons_with_loudest(name)) {
+      choice->reasons.push_back({"n", facts.records,
+                                 fmt::format("the least over silos, as epsilon {} and delta {} are: {} has no form for "
+                                             "silos that differ",
+                                             facts.epsilon, facts.delta, choice->source)});
+    } else {
+      choice->reasons.push_back(
+          {"n", facts.records,
+           fmt::format("the least over silos, of which parts and draws are; noise and eps n are means over the {} "
+                       "loudest silos",
+                       facts.answering)});
+      choice->source += ", Remark 143";
+    }
   }
   return choice;
 }

@@ -117,11 +117,11 @@ NoisyCohort::Setup setup_for(const TheoremChoice& choice, const TheoremFacts& fa
                                      stddev(records, static_cast<double>(releases)));
     }
   } else if (choice.method.as<ProxSvrgSettings>() != nullptr) {
-    // Its differences are drawn: what that is worth, the accountant alone knows.
+    // Its differences are drawn: what that is worth, the accountant alone knows. Their noise is the largest that it can
+    // be, which is what the bound counts; silos draw less where the two points are near.
     const planning::Plan plan = plan_of(choice, facts);
     setup.noise.gradient = plan.release({0})->noise_stddev_of_mean();
     setup.noise.difference = plan.release({1})->noise_stddev_of_mean();
-    setup.noise.per_distance = 0.5 * setup.noise.difference * facts.smoothness / facts.lipschitz;  // of a clip of 2 L
   } else {
     setup.noise.gradient = stddev(facts.records, rounds);
     setup.noise.difference = 2.0 * setup.noise.gradient;
