@@ -22,12 +22,15 @@ std::optional<double> loss_of_zero(const models::Model& model) {
   return std::nullopt;
 }
 
-/// The same job with numbers of every silo multiplied.
-std::string with_more(const std::string& text, int records, int epsilon) {
+/// The same job with numbers of every silo multiplied: its records or persons, and what it is promised. rho grows with
+/// the square of epsilon.
+std::string with_more(const std::string& text, int units, int epsilon) {
   Json job = Json::parse(text);
   for (Json& member : job.at("cohort")) {
-    if (member.contains("records")) member["records"] = member["records"].get<std::int64_t>() * records;
+    for (const char* count : {"records", "persons"})
+      if (member.contains(count)) member[count] = member[count].get<std::int64_t>() * units;
     if (member.contains("epsilon")) member["epsilon"] = member["epsilon"].get<double>() * epsilon;
+    if (member.contains("rho")) member["rho"] = member["rho"].get<double>() * epsilon * epsilon;
   }
   return job.dump();
 }
@@ -52,7 +55,6 @@ struct Remedy {
 /// Tries the powers of one factor.
 template <typename BoundAt>
 Remedy remedy(double most, int factor, int factor_max, const BoundAt& bound_at) {
-  const WorkMeter meter(kIdleWorkMax);
   Remedy out;
   for (int times = factor; times <= factor_max; times *= factor) {
     const std::optional<double> bound = bound_at(times);
@@ -79,19 +81,22 @@ std::optional<StartingPoint> starting_point(const jobs::Job& job, std::string_vi
   const auto at_most = [&](std::optional<double> most, const char* why) {
     if (most && *most > 0.0 && (!out || *most < out->most)) out = StartingPoint{*most, why};
   };
-  const theorems::TheoremFacts* facts = job.theorem ? &job.theorem->facts : nullptr;
+  const theorems::TheoremFacts* facts = job.theorem && !job.moments ? &job.theorem->facts : nullptr;
   const bool excess = measure == theorems::kExcessRisk || measure == theorems::kPopulationRisk;
-  if (!excess) {  // of a squared norm of gradients, clipped to L
-    if (facts != nullptr && !job.moments) at_most(facts->lipschitz * facts->lipschitz, "the square of L");
-    return out;
-  }
   const algorithms::Problem& problem = job.algorithm->problem();
-  if (job.model && problem.start().isZero()) at_most(loss_of_zero(*job.model), "the zero model's loss");
+  const bool at_zero = problem.start().isZero();
+  if (excess && job.model && at_zero) at_most(loss_of_zero(*job.model), "the zero model's loss");
   if (facts == nullptr) return out;
-  if (facts->gap > 0.0) at_most(facts->gap, "the gap that the job states");
-  if (!job.moments)
-    if (const std::optional<double> diameter = problem.domain.diameter(problem.dimension))
-      at_most(facts->lipschitz * *diameter, "L times the domain's diameter");
+  if (excess && facts->gap > 0.0) at_most(facts->gap, "the gap that the theorem reckons with");
+  // A regulariser adds nothing at zero alone. Of projected records no bound on a gradient is proven.
+  if (job.projection || !(at_zero || problem.regulariser.is_none())) return out;
+  const double norm = jobs::record_norm(*job.model, job.schema);
+  const std::optional<double> proven = job.model->constants(norm).lipschitz;
+  if (!proven) return out;
+  if (!excess)
+    at_most(*proven * *proven, "the square of the longest gradient");
+  else if (const std::optional<double> diameter = problem.domain.diameter(problem.dimension))
+    at_most(*proven * *diameter, "the longest gradient times the domain's diameter");
   return out;
 }
 
@@ -103,9 +108,11 @@ std::string idle_bound_warning(const std::string& text, const std::filesystem::p
       "the bound on the {}, {:.4g}, is no better than where the run starts, which is at most {:.4g} ({}): it promises "
       "nothing.",
       bound.measure, bound.bound, start->most, start->why);
+  const WorkMeter meter(kIdleWorkMax);  // of both
   out +=
       said_of(remedy(start->most, 4, kRecordsMoreMax, [&](int times) { return bound_with_more(text, file, times, 1); }),
-              "as many records at every silo");
+              job.unit == releases::Unit::Person ? "as many persons at every silo" : "as many records at every silo");
+  if (job.noise_choice.by == jobs::NoiseChoice::By::Hand) return out;  // whose noise no promise changes
   out +=
       said_of(remedy(start->most, 2, kEpsilonMoreMax, [&](int times) { return bound_with_more(text, file, 1, times); }),
               "the epsilon");

@@ -17,8 +17,9 @@ struct StartingPoint {
   std::string why;    // "the zero model's loss"
 };
 
-/// Finds the least number that public facts prove: the loss of the zero model, less which no optimum is; the gap that
-/// the job's author states; L times the domain's diameter; L^2 of a squared gradient.
+/// Finds the least number that public facts prove: the loss of the zero model, since no optimum's is below 0; the gap
+/// that the theorem reckons with; the longest gradient that the public bounds allow, times the domain's diameter; its
+/// square, of a squared gradient.
 /// @param measure of the bound: "excess risk" @return nothing where no such number is known
 [[nodiscard]] std::optional<StartingPoint> starting_point(const jobs::Job& job, std::string_view measure);
 
@@ -32,7 +33,6 @@ struct StartingPoint {
                                              const jobs::Job& job, const algorithms::RiskBound& bound);
 inline constexpr int kRecordsMoreMax = 4096;
 inline constexpr int kEpsilonMoreMax = 32;
-inline constexpr std::uint64_t kIdleWorkMax = std::uint64_t{1}
-                                              << 32U;  // operations of a WorkMeter, for each of the two
+inline constexpr std::uint64_t kIdleWorkMax = std::uint64_t{1} << 29U;  // operations of a WorkMeter, for both together
 
 }  // namespace undertone::operators

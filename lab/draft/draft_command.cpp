@@ -201,18 +201,21 @@ std::string idle_draft_warning(const DraftFacts& facts,
   std::string out =
       "WARNING: on the invented records the model is no better than always saying the same, so the run would spend its "
       "budget for nothing. ";
+  int tried = 1;
   for (const int times : kEpsilonMore) {
     DraftFacts more = facts;
     for (DraftFacts::Member& member : more.cohort) member.epsilon *= times;
     const Result<Tuned> tuned = tune_again(more);
-    if (!tuned) break;
+    if (!tuned) break;  // a silo is promised no more than so much
+    tried = times;
     if (learns(*tuned))
       return out + fmt::format(
-                       "With {} times the epsilon it would be better, and so it would with about {} times the records: "
-                       "noise falls as their product grows",
-                       times, times);
+                       "With {} times the epsilon it would be better. More records do the same: noise falls as their "
+                       "number times epsilon grows",
+                       times);
   }
-  return out + fmt::format("It is no better with {} times the epsilon", kEpsilonMore.back());
+  return tried == 1 ? out + "More records, or a larger epsilon, are needed"
+                    : out + fmt::format("It is no better with {} times the epsilon", tried);
 }
 
 bool prefers_moments(const Tuned& tuned) {

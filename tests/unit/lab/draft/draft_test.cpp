@@ -395,6 +395,15 @@ TEST(DraftReasonsTest, AModelThatLearnsNothingIsSaidWithTheEpsilonAtWhichItWould
   };
   EXPECT_NE(idle_draft_warning(facts, from(2.0)).find("With 8 times the epsilon"), std::string::npos);
   EXPECT_NE(idle_draft_warning(facts, from(5.0)).find("no better with 16 times"), std::string::npos);
+  // What was not tried is not said: a silo is promised no more than so much.
+  const auto refused_from = [&](double most) {
+    return [&, most](const DraftFacts& more) -> Result<Tuned> {
+      if (more.cohort.front().epsilon > most) return Error{ErrorCode::InvalidArgument, "too large"};
+      return from(99.0)(more);
+    };
+  };
+  EXPECT_NE(idle_draft_warning(facts, refused_from(1.0)).find("no better with 4 times"), std::string::npos);
+  EXPECT_EQ(idle_draft_warning(facts, refused_from(0.3)).find("times"), std::string::npos);
 }
 
 TEST(DraftReasonsTest, SayThatNoDataWereReadAndWarnOfADeltaThatIsTooLarge) {
