@@ -21,7 +21,7 @@ constexpr double kFree = 1.1;      // times the error without noise
 struct Advised {
   std::string why_not;  // says why nothing is known; empty where something is
   PublicAdvice advice;
-  std::string why_bound;  // says why gradients are taken to vary as much as they can; empty where it was measured
+  std::string why_bound;  // says why gradients are taken to vary as clipped ones can; empty where it was measured
   double weight = 1.0;
   std::optional<PublicRate> rate;
 };
@@ -76,7 +76,7 @@ Json to_json(const Advised& advised) {
            {"best", advice.best},
            {"public_records_alike", advice.even},
            {"public_records_that_make_privacy_free", advice.free}};
-    if (!advised.why_bound.empty()) out["gradients_vary_at_most"] = advised.why_bound;
+    if (!advised.why_bound.empty()) out["not_measured"] = advised.why_bound;
   }
   if (advised.rate)
     out["rate"] = {{"public_alone", advised.rate->public_alone},
@@ -98,8 +98,8 @@ std::string to_text(const Advised& advised) {
         "    {:.3g}  both, with a weight of {:.3g} for the silos\n",
         advice.public_alone, advice.records, advice.silos_alone, advice.both, advised.weight);
     if (!advised.why_bound.empty())
-      out +=
-          fmt::format("    (of gradients that vary by as much as the clip norm allows, since {})\n", advised.why_bound);
+      out += fmt::format("    (if gradients vary by as much as clipped ones can: it was not measured, since {})\n",
+                         advised.why_bound);
     out += advice.best == "both" ? "best: both together\n"
            : advice.best == "public_alone"
                ? "best: the public records alone. The silos add less than a twentieth: their budget is better spent "

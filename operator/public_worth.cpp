@@ -56,6 +56,7 @@ Json public_worth(const jobs::Job& job, const std::map<SiloId, planning::Plan>& 
     out["gradient_error"] = {{"public_alone", std::sqrt(side->errors->open)},
                              {"silos_alone", std::sqrt(side->errors->silos)},
                              {"both", std::sqrt(side->errors->mixed())}};
+    if (!side->errors->why_bound.empty()) out["gradient_error"]["not_measured"] = side->errors->why_bound;
   }
   return out;
 }
@@ -90,6 +91,9 @@ std::string describe_public_worth(const Json& worth) {
         "silos' "
         "alone, {:.3g} of both at the best weight (where all records are of one law)\n",
         error.at("public_alone").get<double>(), error.at("silos_alone").get<double>(), error.at("both").get<double>());
+    if (error.contains("not_measured"))
+      out += fmt::format("    (if gradients vary by as much as clipped ones can: it was not measured, since {})\n",
+                         error.at("not_measured").get<std::string>());
   }
   return out;
 }

@@ -191,11 +191,10 @@ RateMap convex_rates(std::vector<double> values) {
   for (const TheoremName name : {TheoremName::MinibatchStronglyConvex, TheoremName::OnePassStronglyConvex,
                                  TheoremName::AcceleratedStronglyConvex, TheoremName::LocalizedStronglyConvex})
     out.panels.back().lines.push_back(of_theorem(name, strong, in_ball(kDimension)));
-  out.panels.back().lines.push_back(rate_alone("lower bound over the population", [=](double n) {
-    return 10.0 / (kMapSilos * n) + std::min(2.0, 10.0 * privacy(n) * privacy(n));
-  }));
-  out.panels.back().lines.push_back(rate_alone(
-      "lower bound over the records", [=](double n) { return std::min(2.0, 10.0 * privacy(n) * privacy(n)); }));
+  const auto strongly = [=](double n) { return 2.0 * std::min(1.0, privacy(n) * privacy(n)); };
+  out.panels.back().lines.push_back(
+      rate_alone("lower bound over the population", [=](double n) { return 10.0 / (kMapSilos * n) + strongly(n); }));
+  out.panels.back().lines.push_back(rate_alone("lower bound over the records", strongly));
   return out;
 }
 
@@ -212,7 +211,8 @@ RateMap nonconvex_rates(std::vector<double> values) {
       "25 silos, all answer and are alike; d = 100, epsilon 1, delta 1e-6, L = beta = 1, gap 2, proximal-PL constant "
       ".2. "
       "Rates are the theorems', their constants dropped; bounds hold at the noise that the accountant plans. The lower "
-      "bound is Theorem 46's, without its constant.";
+      "bounds are Theorem 35's of strongly convex objectives, which are proximal-PL, and Theorem 46's, without "
+      "constants.";
   out.axis = "records a silo";
   out.values = std::move(values);
   out.panels.push_back(
@@ -220,7 +220,7 @@ RateMap nonconvex_rates(std::vector<double> values) {
        "excess risk",
        {of_theorem(TheoremName::ProximalSgd, facts, in_ball(kDimension)),
         of_theorem(TheoremName::ProxSvrg, facts, in_ball(kDimension)), rate_alone("lower bound", [=](double n) {
-          return std::min(2.0, squared(n) / (0.2 * std::log(1.0 / kMapDelta)));
+          return 2.0 * std::min(1.0, squared(n) / std::log(1.0 / kMapDelta));
         })}});
   out.panels.push_back({"non-convex",
                         "squared norm of the gradient mapping",
@@ -237,6 +237,7 @@ RateMap heavy_rates(std::vector<double> values) {
   facts.silos = facts.answering = 1.0;
   facts.moment = theorems::MomentBound{2.0, std::sqrt(d)};
   facts.gradient_variance = d;
+  facts.gap = 2.0 * std::sqrt(d);  // r D
   theorems::TheoremFacts strong = facts;
   strong.strong_convexity = 0.5;
   const double root_rho = theorems::shift_of_each(1.0, kMapDelta, 1.0).value() / std::sqrt(2.0);
@@ -244,7 +245,8 @@ RateMap heavy_rates(std::vector<double> values) {
   RateMap out;
   out.name = "fig4.1";
   out.introduction =
-      "One silo; d = 20, a second moment of r = sqrt d, epsilon 1, delta 1e-6, beta = 1, the ball of radius 1, mu = "
+      "One silo; d = 20, a second moment of r = sqrt d, epsilon 1, delta 1e-6, gap r D, beta = 1, the ball of radius "
+      "1, mu = "
       ".5. "
       "Rates are the theorems', their constants dropped; bounds hold at the noise that the accountant plans, the bias "
       "of "

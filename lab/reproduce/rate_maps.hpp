@@ -8,8 +8,8 @@
 
 #include "lab/reproduce/reproduce_command.hpp"
 
-/// fig2.1, fig3.3, fig3.4 and fig4.1: the source's tables of rates, drawn from their formulas with logarithms and
-/// constants dropped, and over them what the product predicts of its own methods, constants included.
+/// fig2.1, fig3.3, fig3.4 and fig4.1: the source's tables of rates, drawn from their formulas with constants dropped,
+/// and over them what the product predicts of its own methods, constants included.
 namespace undertone::lab {
 
 /// What a line of a map is at one x; nothing where it has no value there, as where a theorem's conditions fail.

@@ -102,7 +102,7 @@ struct PublicSide {
     double silos = 0.0;     // of the silos' records and their noise
     double sampling = 0.0;  // of it, without the noise
     double variance = 0.0;  // V^2, of one record's gradient
-    std::string why_bound;  // says why V^2 is the most that it can be; empty where it was measured
+    std::string why_bound;  // says why V^2 is the clip norm's square, unmeasured; empty where it was measured
     [[nodiscard]] double mixed() const { return open * silos / (open + silos); }  // at the best weight
   };
   std::optional<Errors> errors = {};

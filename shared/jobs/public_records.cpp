@@ -89,20 +89,21 @@ struct GradientVariance {
   std::string why_bound;  // says why the clip norm's square stands for both; empty where they were measured
 };
 
-/// Measures it, or takes the clip norm's square, which is the most that clipped gradients vary by. A guess that is too
-/// large costs accuracy alone, and no privacy. Spec 0.2 gives such public records no weight at all: on the data of spec
-/// 0.4 and on wdbc this weight is better at every epsilon (docs/experiments.md).
+/// Measures it, or takes the clip norm's square. That is the most that clipped gradients vary by, and a guess for raw
+/// ones. A wrong guess costs accuracy alone, and no privacy. Spec 0.2 gives such public records no weight at all: on
+/// the data of spec 0.4 and on wdbc, whose gradients are raw, this weight is no worse beyond noise, and much better
+/// where epsilon is small (docs/experiments.md).
 GradientVariance gradient_variance(const models::PublicLoss& loss, models::PublicGradients gradients, double clip,
                                    double ridge) {
   const double bound = clip * clip;
-  const auto at_most = [&](std::string why) { return GradientVariance{bound, bound, std::move(why)}; };
+  const auto guessed = [&](std::string why) { return GradientVariance{bound, bound, std::move(why)}; };
   if (static_cast<double>(loss.records()) < kLeastPerWeight * static_cast<double>(loss.dimension()))
-    return at_most(
+    return guessed(
         fmt::format("{} public records are fewer than two for each of {} weights", loss.records(), loss.dimension()));
   // A part of the records may be singular without a ridge where the whole is not.
   const Result<double> found = loss.cross_fitted_variance(gradients, clip, ridge > 0.0 ? ridge : kLeastRidge);
-  if (!found) return at_most(found.error().message);
-  if (!(*found > 0.0 && std::isfinite(*found))) return at_most("the public records' gradients do not vary");
+  if (!found) return guessed(found.error().message);
+  if (!(*found > 0.0 && std::isfinite(*found))) return guessed("the public records' gradients do not vary");
   // The silos' gradients are clipped, whatever the public ones are.
   const double clipped = std::min(*found, bound);
   return {gradients == models::PublicGradients::Raw ? *found : clipped, clipped, {}};
@@ -127,7 +128,7 @@ void weigh(const Job& job, const algorithms::MixedGradients& how, const models::
   out.weight = algorithms::best_weight(out.errors->open, out.errors->silos);
   out.why = "what varies least";
   if (!variance.why_bound.empty())
-    out.why += fmt::format(" where a gradient varies by as much as the clip norm allows, since {}", variance.why_bound);
+    out.why += fmt::format(" if a gradient varies by as much as a clipped one can, since {}", variance.why_bound);
 }
 
 }  // namespace
@@ -207,7 +208,9 @@ Result<PublicSide> public_side_of(const Job& job, const models::PublicGradientSo
   if (records.linear() == nullptr) {  // of a network the job says all: no minimiser, and no variance at it
     PublicSide out;
     out.weight = std::get<algorithms::MixedGradients>(terms.use).weight.value();
-    out.why = "of a network nobody knows beforehand what gradients vary by, so the weight is the job's";
+    out.why = terms.counts_alike
+                  ? "every record counts alike"
+                  : "of a network nobody knows beforehand what gradients vary by, so the weight is the job's";
     return out;
   }
   const models::PublicLoss& loss = *records.linear();

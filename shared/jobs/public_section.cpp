@@ -106,9 +106,10 @@ PublicTerms parse_public(config::Section section) {
     using By = PublicTerms::WeighedBy;
     out.weighed_by = section.choice<By>(
         "weighed_by", {{"records", By::Records}, {"variance", By::Variance}},
-        "of use gradients without a weight: every record counts alike (records, the default of semi_ldp_sgd), or a "
-        "step "
-        "varies least by the plan's noise and the file's records (variance, the default of the others)");
+        "of use gradients without a weight: the two sides count by their numbers of records, so that every record "
+        "counts alike where silos weigh by their records (records, the default of semi_ldp_sgd), or a step varies "
+        "least "
+        "by the plan's noise and the file's records (variance, the default of the others)");
     if (!section.recording() && section.has("weight")) section.problem("weighed_by", "expected none beside a weight");
   }
   if (use == Use::Mirror || section.recording()) {
@@ -161,7 +162,10 @@ void check_public(const PublicTerms& terms, const AroundPublic& job, config::Pro
       refuse("/warm_start",
              "expected false: of a network nobody finds the minimiser; \"initial\" says where it starts");
     if (mixed == nullptr || (!mixed->weight && !counts_alike(terms, job)))
-      refuse("/weight", "missing: what the gradients of a network vary by is not known beforehand");
+      refuse(
+          "/weight",
+          "missing: what the gradients of a network vary by is not known beforehand. Expected a number, or weighed_by "
+          "\"records\"");
     if (terms.file && terms.file->records > models::PublicNetworkGradients::records_max(*network))
       refuse("/records", fmt::format("expected at most {} for a model of {} weights, got {}",
                                      models::PublicNetworkGradients::records_max(*network), network->dimension(),
@@ -190,7 +194,9 @@ void check_public(const PublicTerms& terms, const AroundPublic& job, config::Pro
   if (job.initial && terms.warm_start)
     refuse("/warm_start", "expected false: the job says where it starts, in \"initial\"");
   if (!terms.file && mixed != nullptr && !mixed->weight && !counts_alike(terms, job))
-    refuse("/weight", "missing: without a file of public records nobody knows what they vary by");
+    refuse("/weight",
+           "missing: without a file of public records nobody knows what they vary by. Expected a number, or weighed_by "
+           "\"records\"");
   if (job.method->traits().needs_public_records && mixed == nullptr)
     refuse("/use",
            fmt::format("expected \"gradients\": {} steps along those of public records, too", job.method->name()));

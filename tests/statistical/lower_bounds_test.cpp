@@ -3,6 +3,7 @@
 #include <functional>
 #include <gtest/gtest.h>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "shared/algorithms/frank_wolfe/vertex_choice.hpp"
@@ -10,11 +11,11 @@
 #include "shared/theorems/theorem_parameters.hpp"
 #include "tests/support/noisy_cohort.hpp"
 
-/// The hard instances of the lower bounds. A method whose error is below the bound on its instance is not private: its
-/// noise is not what its epsilon says. Silos answer with the exact gradient of a population and the noise of real
-/// plans, so that the error is what privacy alone costs. The bounds are orders, their constants and their logarithms
-/// dropped. Every method here is above its bound with the constant 1. One that says epsilon and spends 20 epsilon is
-/// below it, if what the method pays is near the bound at all.
+/// The hard instances of the lower bounds. Silos answer with the exact gradient of a population and the noise of real
+/// plans, so that the error is what privacy alone costs. The bounds are orders, whose constants nobody knows: each is
+/// taken with a constant that honest methods keep, 1 where nothing else is said. A method whose error is below its
+/// bound has less noise than its epsilon asks for: one that says epsilon and spends 20 epsilon is below it wherever
+/// methods pay near the bound at all, and elsewhere its error falls by as much as is said.
 namespace undertone {
 namespace {
 
@@ -101,18 +102,16 @@ double worst_excess_of(TheoremName name, Hard hard, double spent) {
 
 constexpr double kTooMuch = 20.0;  // times the epsilon that it says
 
-/// @param near whether the method pays so little that a dishonest one would be seen
-void expect_above(TheoremName name, const Hard& hard, double bound, bool near = true) {
+/// @param falls_by of a method that pays far more than the bound: by how much its error falls at least for one that
+/// spends too much; nothing where that one is below the bound
+void expect_above(TheoremName name, const Hard& hard, double bound, std::optional<double> falls_by = {}) {
   SCOPED_TRACE(theorems::to_string(name));
   const double honest = worst_excess_of(name, hard, 1.0) / bound;
-  std::printf("%s: %.3g times the bound", std::string(theorems::to_string(name)).c_str(), honest);
+  const double dishonest = worst_excess_of(name, hard, kTooMuch) / bound;
+  std::printf("%s: %.3g times the bound, at %g times epsilon %.3g\n", std::string(theorems::to_string(name)).c_str(),
+              honest, kTooMuch, dishonest);
   EXPECT_GE(honest, 1.0);
-  if (near) {
-    const double dishonest = worst_excess_of(name, hard, kTooMuch) / bound;
-    std::printf(", at %g times epsilon %.3g", kTooMuch, dishonest);
-    EXPECT_LT(dishonest, 1.0);
-  }
-  std::printf("\n");
+  EXPECT_LT(dishonest, falls_by ? honest / *falls_by : 1.0);
 }
 
 theorems::TheoremFacts lower_facts(double records, double epsilon) {
@@ -163,7 +162,7 @@ TEST(LowerBoundsTest, ConvexLossesOverTheSilosPayForTheirPrivacy) {
     expect_above(name, hard, bound);
   // Those of one pass have few rounds, which cost them more than noise does at a large epsilon.
   for (const TheoremName name : {TheoremName::OnePassConvex, TheoremName::OnePassConvexDirect})
-    expect_above(name, hard, bound, false);
+    expect_above(name, hard, bound, 1.15);
 }
 
 /// F(w) = ||w - c||^2/2: a record's gradient is at most 2 long.
@@ -196,16 +195,16 @@ TEST(LowerBoundsTest, SoDoStronglyConvexOnes) {
                                  TheoremName::ConstrainedMirrorStronglyConvex})
     expect_above(name, hard, bound);
   for (const TheoremName name : {TheoremName::ProximalSgd, TheoremName::ProxSvrg})
-    expect_above(name, hard, bound, false);
+    expect_above(name, hard, bound, 50.0);
 }
 
 TEST(LowerBoundsTest, StationaryPointsAreFoundNoCloser) {
   // Thesis, Theorem 46: L^2 min{1, d ln(1/delta)/(eps^2 n^2 N)} of the squared gradient.
   static constexpr Eigen::Index kDimension = 16;
   const Hard hard = quadratic(4000.0, 0.5, kDimension, 1.0);
-  // SPIDER's own rate is the power 4/3 of that, so that it is far above.
+  // SPIDER's own rate is the power 2/3 of that, so that it is far above.
   const double bound = std::pow(2.0 * hidden(hard.facts, kDimension), 2.0) * std::log(1.0 / kLowerDelta);
-  expect_above(TheoremName::Spider, hard, bound, false);
+  expect_above(TheoremName::Spider, hard, bound, 2.5);
 }
 
 TEST(LowerBoundsTest, HeavyTailsCostAPowerOfThePrivacy) {
@@ -233,9 +232,10 @@ TEST(LowerBoundsTest, HeavyTailsCostAPowerOfThePrivacy) {
     return Instance{[mean, kept](const Eigen::VectorXd&) { return Eigen::VectorXd(-kept * mean); },
                     [mean](const Eigen::VectorXd& w) { return mean.norm() - mean.dot(w); }};
   };
-  // Who knows nothing loses r D/2 (..): the constant is a quarter of D here. AC-SA's own rate is a smaller power.
+  // Who knows nothing loses half of r D (..)^((k-1)/k), so that the constant is a quarter here. AC-SA's own rate is a
+  // smaller power.
   expect_above(TheoremName::HeavyTailedConvex, hard,
-               0.25 * root_d * hard.facts.diameter * std::pow(share, (kOrder - 1.0) / kOrder), false);
+               0.25 * root_d * hard.facts.diameter * std::pow(share, (kOrder - 1.0) / kOrder), 1.3);
 }
 
 TEST(LowerBoundsTest, OverTheL1BallLossesWithKinksPayForTheDimension) {
@@ -268,7 +268,7 @@ TEST(LowerBoundsTest, OverTheL1BallLossesWithKinksPayForTheDimension) {
                     }};
   };
   const double bound = hidden(hard.facts, kDimension) / std::log(static_cast<double>(kDimension));
-  expect_above(TheoremName::ConstrainedMirrorConvex, hard, bound, false);
+  expect_above(TheoremName::ConstrainedMirrorConvex, hard, bound, 1.5);
 }
 
 /// Which of M hypotheses a selection takes, where a share of the records says so and the others say nothing.
