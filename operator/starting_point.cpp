@@ -109,14 +109,16 @@ std::string idle_bound_warning(const std::string& text, const std::filesystem::p
       "nothing.",
       bound.measure, bound.bound, start->most, start->why);
   const WorkMeter meter(kIdleWorkMax);  // of both
-  out +=
+  std::string found =
       said_of(remedy(start->most, 4, kRecordsMoreMax, [&](int times) { return bound_with_more(text, file, times, 1); }),
               job.unit == releases::Unit::Person ? "as many persons at every silo" : "as many records at every silo");
-  if (job.noise_choice.by == jobs::NoiseChoice::By::Hand) return out;  // whose noise no promise changes
-  out +=
-      said_of(remedy(start->most, 2, kEpsilonMoreMax, [&](int times) { return bound_with_more(text, file, 1, times); }),
-              "the epsilon");
-  return out;
+  if (job.noise_choice.by != jobs::NoiseChoice::By::Hand)  // whose noise no promise changes
+    found += said_of(
+        remedy(start->most, 2, kEpsilonMoreMax, [&](int times) { return bound_with_more(text, file, 1, times); }),
+        "the epsilon");
+  return out + (found.empty() ? " From which number of records on it would be better was not found: such a plan takes "
+                                "too long, or is refused."
+                              : found);
 }
 
 }  // namespace undertone::operators
