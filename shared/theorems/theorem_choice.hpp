@@ -137,8 +137,8 @@ class TheoremConditions {
   /// The same where every round reads K records of its own. Source: Theorem 124.
   [[nodiscard]] Result<double> one_pass_noise_variance(double batch) const;
   /// eps^2 n^2 M / (d ln(1/delta)): as many records, without noise, vary their mean as much as privacy does. The
-  /// privacy term of the rates, as n M is the sampling term. Where silos differ, ln(1/delta)/(eps n)^2 is a mean over the
-  /// M silos that have most of it. Source: Remark 143.
+  /// privacy term of the rates, as n M is the sampling term. Where silos differ, ln(1/delta)/(eps n)^2 is a mean over
+  /// the M silos that have most of it. Source: Remark 143.
   [[nodiscard]] double private_records() const;
   /// Bound on ||w_0 - w*||: a ball's radius and how far from its centre the start is, at most D.
   [[nodiscard]] double reach() const;

@@ -263,8 +263,8 @@ TEST(LaplaceAuditTest, FindsEachFlawInNineteenOfTwentySeeds) {
 }
 
 /// That no seed of forty flags a silo that keeps its promise. Each would with probability 1e-6 at most: a test that did
-/// fail on other seeds would with probability 4e-5. Of ten such jobs, an audit that flags one sound silo in a hundred is
-/// found out with probability 1 - .99^400 = .98.
+/// fail on other seeds would with probability 4e-5. Of ten such jobs, an audit that flags one sound silo in a hundred
+/// is found out with probability 1 - .99^400 = .98.
 void expect_sound(const AuditedJob& audited) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     const AuditFinding finding = audited.audit(Flaw::None, seed, 1000);
