@@ -35,7 +35,7 @@ std::string with_more(const std::string& text, int units, int epsilon) {
   return job.dump();
 }
 
-/// What is predicted of that job; nothing where it is refused, as with an epsilon that its theorem does not have.
+/// Returns what is predicted of that job. There is nothing where the job is refused.
 std::optional<double> bound_with_more(const std::string& text, const std::filesystem::path& file, int records,
                                       int epsilon) {
   const Result<jobs::Job> job = jobs::parse_job(with_more(text, records, epsilon), file.string());
@@ -46,7 +46,7 @@ std::optional<double> bound_with_more(const std::string& text, const std::filesy
   return found ? std::optional(found->bound) : std::nullopt;
 }
 
-/// What a number of the cohort has to be multiplied by for the bound to be below where the run starts.
+/// This says by what a number of the cohort has to be multiplied for the bound to be below where the run starts.
 struct Remedy {
   std::optional<std::pair<int, double>> better;  // the factor, and the bound there
   int tried = 1;                                 // the largest factor that was looked at

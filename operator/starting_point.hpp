@@ -8,7 +8,7 @@
 
 #include "shared/jobs/job.hpp"
 
-/// What a bound on a run's result is worth beside where the run starts.
+/// This says what a bound on a run's result is worth beside where the run starts.
 namespace undertone::operators {
 
 /// The most that a bound's measure can be at the starting point.

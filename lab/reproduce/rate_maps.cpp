@@ -73,7 +73,7 @@ RateLine of_theorem(TheoremName name, const theorems::TheoremFacts& facts, const
             if (!choice) return RateAndBound{};
             RateAndBound out{choice->rate, choice->bound};
             if (out.bound || !choice->bound_at) return out;
-            // Of so many draws that no plan calibrates them there is no bound.
+            // Some plans draw so often that they take too long to calibrate. Then there is no bound.
             const Result<double> variance = planned_variance(*choice, choice->clip.value_or(facts.lipschitz));
             if (variance) out.bound = choice->bound_at(*variance);
             return out;

@@ -12,7 +12,7 @@
 /// and over them what the product predicts of its own methods, constants included.
 namespace undertone::lab {
 
-/// What a line of a map is at one x; nothing where it has no value there, as where a theorem's conditions fail.
+/// This holds what a line of a map is at one x. A number is missing where a theorem's conditions fail.
 struct RateAndBound {
   std::optional<double> rate;   // of the source, no bound
   std::optional<double> bound;  // of the product, of its own method

@@ -82,7 +82,7 @@ std::string without(const std::string& folder, std::string text) {
   return text;
 }
 
-/// What one record's gradient varies by: V^2 of spec public-data 5.2.
+/// This holds V^2 of spec public-data 5.2, which is what one record's gradient varies by.
 struct GradientVariance {
   double open = 0.0;      // of a public record, > 0
   double silos = 0.0;     // of a protected one, which is clipped, > 0

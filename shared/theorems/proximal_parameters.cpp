@@ -154,7 +154,7 @@ Result<TheoremChoice> choose_prox_svrg(const TheoremConditions& conditions) {
       const std::uint64_t restarts,
       conditions.whole_rounds(std::log2(std::max(2.0, facts.gap * mu * private_term / (kappa * squared_lipschitz)))));
   UNDERTONE_TRY(const std::uint64_t planned, conditions.whole_rounds(48.0 * kappa));
-  // Of mode shuffle the source's least batch serves its own account of anchors and restarts, which does not hold
+  // In mode shuffle the source's least batch serves its own account of anchors and restarts, which does not hold
   // (misprints M11, M12). The plan's noise is what the exact test of binomial sums certifies, whatever the batch.
   const double least = conditions.shuffled() ? 1.0
                                              : algorithms::least_batch(algorithms::number(restarts * planned), n,

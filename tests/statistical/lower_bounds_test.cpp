@@ -32,7 +32,7 @@ struct Instance {
   std::function<double(const Eigen::VectorXd&)> excess;
 };
 
-/// What a method is run on.
+/// This says what a method is run on.
 struct Hard {
   theorems::TheoremFacts facts;
   algorithms::Problem problem;
