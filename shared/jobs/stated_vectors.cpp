@@ -270,10 +270,45 @@ struct LeastPoint {
   Eigen::VectorXd parameters;  // [p]
 };
 
-/// Of totals: c_0 M_1 + c_1 M_2 w, the slope of degree 1.
-Result<LeastPoint> least_from_totals(const LinearModelAsked& what, const std::vector<SiloTotals>& silos,
-                                     Eigen::Index p) {
-  const statistics::SlopePolynomial slope = statistics::chebyshev_slope(what.loss, what.smoothing, 1);
+/// Where a loss is asked for: at t = <w', u> over the reach, u a record's vector y x or (x, y) and w' then (w, -1).
+class PointOfModel {
+ public:
+  explicit PointOfModel(const LinearModelAsked& what)
+      : parameters_(static_cast<Eigen::Index>(what.columns.size()) + (what.intercept ? 1 : 0)),
+        response_(static_cast<Eigen::Index>(what.columns.size())),
+        of_residual_(what.of_residual),
+        reach_(what.reach()) {}
+  /// p
+  [[nodiscard]] Eigen::Index parameters() const noexcept { return parameters_; }
+  /// Numbers of u.
+  [[nodiscard]] Eigen::Index length() const noexcept { return parameters_ + (of_residual_ ? 1 : 0); }
+  /// w' / reach
+  [[nodiscard]] Eigen::VectorXd at(const Eigen::Ref<const Eigen::VectorXd>& w) const {
+    if (!of_residual_) return w / reach_;
+    Eigen::VectorXd out(length());
+    out << w.head(response_), -1.0, w.tail(parameters_ - response_);
+    return out / reach_;
+  }
+  /// Of a slope times u what belongs to the parameters.
+  [[nodiscard]] Eigen::VectorXd along_parameters(const Eigen::Ref<const Eigen::VectorXd>& gradient) const {
+    if (!of_residual_) return gradient;
+    Eigen::VectorXd out(parameters_);
+    out << gradient.head(response_), gradient.tail(parameters_ - response_);
+    return out;
+  }
+
+ private:
+  Eigen::Index parameters_;
+  Eigen::Index response_;  // its place in u
+  bool of_residual_;
+  double reach_;
+};
+
+/// Of totals: c_0 M_1 + c_1 M_2 w', the slope of degree 1.
+Result<LeastPoint> least_from_totals(const LinearModelAsked& what, const std::vector<SiloTotals>& silos) {
+  const PointOfModel model(what);
+  const Eigen::Index p = model.length();
+  const statistics::SlopePolynomial slope = what.slope();
   Eigen::VectorXd first = Eigen::VectorXd::Zero(p);
   Eigen::MatrixXd second = Eigen::MatrixXd::Zero(p, p);
   double records = 0.0;
@@ -294,15 +329,17 @@ Result<LeastPoint> least_from_totals(const LinearModelAsked& what, const std::ve
   first /= records;
   second /= records;
   const Gradient gradient = [&](const Eigen::Ref<const Eigen::VectorXd>& w) {
-    return Eigen::VectorXd(slope.coefficients[0] * first + slope.coefficients[1] * (second * w));
+    return model.along_parameters(slope.coefficients[0] * first + slope.coefficients[1] * (second * model.at(w)));
   };
   // Noise can make the matrix longer than 1.
-  const double curvature = std::abs(slope.coefficients[1]) * std::max(1.0, second.norm()) + 1e-9;
-  return LeastPoint{statistics::least_in_ball(gradient, p, what.parameter_bound, curvature, 4 * kDescentSteps)};
+  const double curvature = std::abs(slope.coefficients[1]) / what.reach() * std::max(1.0, second.norm()) + 1e-9;
+  return LeastPoint{
+      statistics::least_in_ball(gradient, model.parameters(), what.parameter_bound, curvature, 4 * kDescentSteps)};
 }
 
-Result<LeastPoint> least_from_reports(const LinearModelAsked& what, const std::vector<SiloTotals>& silos,
-                                      Eigen::Index p) {
+Result<LeastPoint> least_from_reports(const LinearModelAsked& what, const std::vector<SiloTotals>& silos) {
+  const PointOfModel model(what);
+  const Eigen::Index p = model.length();
   const auto copies = static_cast<Eigen::Index>(what.copies ? statistics::copies_of(what.degree) : 1);
   struct Said {
     Eigen::MatrixXd vectors;  // [p, copies x records]
@@ -322,26 +359,27 @@ Result<LeastPoint> least_from_reports(const LinearModelAsked& what, const std::v
     own.variance = stddev * stddev;
     records += static_cast<double>(silo.records);
   }
+  const statistics::SlopePolynomial slope = what.slope();
+  const double curvature = 2.0 * what.loss.curvature(what.smoothing);
   if (!what.copies) {
-    const statistics::SlopePolynomial slope = statistics::chebyshev_slope(what.loss, what.smoothing, what.degree);
     const Gradient gradient = [&](const Eigen::Ref<const Eigen::VectorXd>& w) {
       Eigen::VectorXd sum = Eigen::VectorXd::Zero(p);
       for (const Said& own : said)
         sum += static_cast<double>(own.vectors.cols()) / records *
-               statistics::hermite_gradient(own.vectors, own.variance, slope, w);
-      return sum;
+               statistics::hermite_gradient(own.vectors, own.variance, slope, model.at(w));
+      return model.along_parameters(sum);
     };
-    return LeastPoint{statistics::least_in_ball(
-        gradient, p, what.parameter_bound, 2.0 * statistics::curvature_of(what.loss, what.smoothing), kDescentSteps)};
+    return LeastPoint{
+        statistics::least_in_ball(gradient, model.parameters(), what.parameter_bound, curvature, kDescentSteps)};
   }
-  const statistics::SlopePolynomial slope = statistics::bernstein_slope(what.loss, what.smoothing, what.degree);
   // One record drawn with replacement a step, by a public order.
   RandomSource order(1);
   const auto all = static_cast<std::uint64_t>(records);
   double second = 0.0;  // E ||G||^2 at 0, for the step sizes
+  const Eigen::VectorXd start = model.at(Eigen::VectorXd::Zero(model.parameters()));
   for (const Said& own : said)
     for (Eigen::Index i = 0; i < own.vectors.cols(); i += copies)
-      second += statistics::copies_gradient(own.vectors.middleCols(i, copies), slope, Eigen::VectorXd::Zero(p))
+      second += model.along_parameters(statistics::copies_gradient(own.vectors.middleCols(i, copies), slope, start))
                     .squaredNorm() /
                 records;
   const Gradient oracle = [&](const Eigen::Ref<const Eigen::VectorXd>& w) {
@@ -349,32 +387,63 @@ Result<LeastPoint> least_from_reports(const LinearModelAsked& what, const std::v
     for (const Said& own : said) {
       const auto held = static_cast<std::uint64_t>(own.vectors.cols() / copies);
       if (record < held)
-        return statistics::copies_gradient(own.vectors.middleCols(static_cast<Eigen::Index>(record) * copies, copies),
-                                           slope, w);
+        return model.along_parameters(statistics::copies_gradient(
+            own.vectors.middleCols(static_cast<Eigen::Index>(record) * copies, copies), slope, model.at(w)));
       record -= held;
     }
     UNDERTONE_CHECK(false);
   };
   return LeastPoint{statistics::intermediate_gradient_descent(
-      oracle, p,
-      {what.parameter_bound, 2.0 * statistics::curvature_of(what.loss, what.smoothing), std::sqrt(second), all})};
+      oracle, model.parameters(), {what.parameter_bound, curvature, std::sqrt(second), all})};
+}
+
+/// What is stated of a parameter in [-bound, bound] that nobody knows an interval of.
+Stated stated_parameter(double value, double bound) {
+  Stated out;
+  out.value = value;
+  out.noise = {-bound, bound};
+  out.note = "no interval is known";
+  return out;
+}
+
+/// Parameters of numbers scaled to [-1, 1] about their middles, and the constant that comes with them, in the units of
+/// the columns. Nothing bounds the constant but the bounds of all of them.
+std::vector<NamedEstimate> in_units_of_columns(const LinearModelAsked& what, const Eigen::VectorXd& parameters) {
+  std::vector<NamedEstimate> out;
+  const double response = 0.5 * (what.response.high - what.response.low);
+  double constant = what.response.low + response;
+  double bound = std::abs(constant);
+  for (std::size_t j = 0; j < what.columns.size(); ++j) {
+    const algorithms::NumberColumn& column = what.columns[j];
+    const double half = 0.5 * (column.high - column.low);
+    const double unit = response / half;
+    const double parameter = parameters[static_cast<Eigen::Index>(j)] * unit;
+    constant -= parameter * (column.low + half);
+    bound += what.parameter_bound * unit * std::abs(column.low + half);
+    out.push_back({column.name, stated_parameter(parameter, what.parameter_bound * unit)});
+  }
+  if (what.intercept) {
+    constant += parameters[parameters.size() - 1] * response;
+    bound += what.parameter_bound * response;
+  }
+  out.push_back({"(intercept)", stated_parameter(constant, bound)});
+  return out;
 }
 
 }  // namespace
 
 Result<StatedQuestion> state_linear_model(const LinearModelAsked& what, const std::vector<SiloTotals>& silos) {
-  const Eigen::Index p = static_cast<Eigen::Index>(what.columns.size()) + (what.intercept ? 1 : 0);
   UNDERTONE_TRY(const LeastPoint least,
-                what.reports ? least_from_reports(what, silos, p) : least_from_totals(what, silos, p));
+                what.reports ? least_from_reports(what, silos) : least_from_totals(what, silos));
   StatedQuestion out;
-  for (Eigen::Index j = 0; j < p; ++j) {
-    Stated stated;
-    stated.value = least.parameters[j];
-    stated.noise = {-what.parameter_bound, what.parameter_bound};
-    stated.note = "no interval is known";
+  if (what.of_residual) {
+    out.estimates = in_units_of_columns(what, least.parameters);
+    return out;
+  }
+  for (Eigen::Index j = 0; j < least.parameters.size(); ++j) {
     const auto column = static_cast<std::size_t>(j);
-    out.estimates.push_back(
-        {column < what.columns.size() ? what.columns[column].name : "(intercept)", std::move(stated)});
+    out.estimates.push_back({column < what.columns.size() ? what.columns[column].name : "(intercept)",
+                             stated_parameter(least.parameters[j], what.parameter_bound)});
   }
   return out;
 }

@@ -220,8 +220,8 @@ Written read_question(config::Section& section) {
       out.kind == KindAsked::LinearModel) {
     out.response = section.text(
         "response",
-        "of regression and loss: a column of numbers, or a label of two values as -1 and 1; of linear_model "
-        "such a label");
+        "of regression, loss and linear_model: a column of numbers, or a label of two values as -1 and 1; the losses "
+        "hinge and logistic of linear_model are of such a label");
     out.complete = out.complete && !out.response.empty();
   }
   if (every || is_binned(out.kind)) {

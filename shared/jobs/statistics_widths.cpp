@@ -351,11 +351,8 @@ void put_model_width(const algorithms::StatisticAsked& asked, const algorithms::
   out.half_width = confidence.z() * std::sqrt(variance) / records;
   (what.reports ? out.as_sum : out.as_reports) = confidence.z() * std::sqrt(other) / records;
   out.of = fmt::format(
-      "each number of the mean of y x over the norm; the slope is a polynomial of degree {}, at most {:.2g} off",
-      what.degree,
-      (what.copies ? statistics::bernstein_slope(what.loss, what.smoothing, what.degree)
-                   : statistics::chebyshev_slope(what.loss, what.smoothing, what.degree))
-          .error);
+      "each number of the mean of {} over the norm; the slope is a polynomial of degree {}, at most {:.2g} off",
+      what.of_residual ? "(x, y)" : "y x", what.degree, what.slope().error);
   warn_of_range(out.half_width, out.warnings);
 }
 

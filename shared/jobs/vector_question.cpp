@@ -97,6 +97,48 @@ std::vector<StatisticAsked> mean_questions(config::Section& section, const Writt
   return out;
 }
 
+/// Whether the loss is of a margin or of a residual, and which.
+/// @return false where a problem was noted
+bool settle_loss(config::Section& section, const WrittenVector& written, bool two_values, const std::string& response,
+                 LinearModelAsked& model) {
+  using Loss = WrittenVector::Loss;
+  using statistics::LipschitzLoss;
+  const Loss loss = written.loss.value_or(Loss::Hinge);
+  const bool of_margin = loss == Loss::Hinge || loss == Loss::Logistic;
+  if (of_margin && !two_values) {
+    section.problem("response",
+                    fmt::format("expected a label of two values, which \"{}\" is not; of numbers there are the losses "
+                                "absolute, quantile and piecewise",
+                                response));
+    return false;
+  }
+  model.of_residual = !of_margin && (!two_values || loss != Loss::Piecewise);
+  switch (loss) {
+    case Loss::Hinge:
+      model.loss = LipschitzLoss::hinge();
+      return true;
+    case Loss::Logistic:
+      model.loss = LipschitzLoss::logistic();
+      return true;
+    case Loss::Absolute:
+      model.loss = LipschitzLoss::absolute();
+      return true;
+    case Loss::Quantile:
+      model.loss = LipschitzLoss::quantile(written.probability);
+      return true;
+    case Loss::Piecewise:
+      break;
+  }
+  const bool far =
+      std::any_of(written.kinks.begin(), written.kinks.end(), [](double kink) { return std::abs(kink) > kRadiusMax; });
+  if (far) section.problem("kinks", fmt::format("expected numbers of {} at most", kRadiusMax));
+  const Result<LipschitzLoss> made = LipschitzLoss::piecewise(written.kinks, written.slopes);
+  if (!made) section.problem("slopes", made.error().message);
+  if (far || !made) return false;
+  model.loss = *made;
+  return true;
+}
+
 }  // namespace
 
 WrittenVector read_vector(config::Section& section, std::optional<VectorKind> kind) {
@@ -150,13 +192,30 @@ WrittenVector read_vector(config::Section& section, std::optional<VectorKind> ki
     if (!every && section.has("form"))
       reports = section.choice<bool>("form", {{"total", false}, {"reports", true}}, "how silos answer");
     if (reports) out.reports = releases::Randomiser::Gaussian;
+    using Loss = WrittenVector::Loss;
     if (!every && section.has("loss"))
-      out.loss = section.choice<statistics::MarginLoss>(
-          "loss", {{"hinge", statistics::MarginLoss::Hinge}, {"logistic", statistics::MarginLoss::Logistic}},
-          "of the margin y <w, x>");
+      out.loss = section.choice<Loss>("loss",
+                                      {{"hinge", Loss::Hinge},
+                                       {"logistic", Loss::Logistic},
+                                       {"absolute", Loss::Absolute},
+                                       {"quantile", Loss::Quantile},
+                                       {"piecewise", Loss::Piecewise}},
+                                      "of the margin y <w, x>, or of the residual <w, x> - y");
+    if (every || out.loss == Loss::Quantile)
+      out.probability = section.number("probability", 0.0, 1.0, "of the loss quantile: which quantile is wanted", true);
+    if (every || out.loss == Loss::Piecewise) {
+      out.kinks = section.numbers("kinks",
+                                  "of the loss piecewise: where its slope rises, ascending; of a margin over the norm, "
+                                  "or of a residual in half ranges of the response");
+      out.slopes =
+          section.numbers("slopes",
+                          "of the loss piecewise: one more than kinks, ascending, in [-1, 1]: the slope before "
+                          "the first kink, and after each");
+    }
     if (every || section.has("smoothing"))
-      out.smoothing =
-          section.number("smoothing", 1e-3, 10.0, "of linear_model: b of the smoothed hinge (default 0.25)");
+      out.smoothing = section.number("smoothing", 1e-3, 10.0,
+                                     "of linear_model: b, over which a kink is rounded off, in the unit of kinks "
+                                     "(default 0.25)");
     if (!every && section.has("parameter_bound"))
       out.parameter_bound = section.number("parameter_bound", 1e-3, kRadiusMax, "of the parameters' length");
     if (!every && section.has("degree"))
@@ -183,19 +242,27 @@ std::vector<StatisticAsked> parse_vector(config::Section& section, VectorKind ki
   LinearModelAsked model;
   const std::optional<Column> label = named_column(section, "response", known, response);
   if (!label) return {};
-  if (label->feature != nullptr || !std::holds_alternative<data::BinaryLabel>(known.schema().label)) {
-    section.problem("response", fmt::format("expected a label of two values, which \"{}\" is not", response));
+  const bool two_values = label->feature == nullptr && std::holds_alternative<data::BinaryLabel>(known.schema().label);
+  if (!settle_loss(section, written, two_values, response, model)) return {};
+  const std::optional<NumberColumn> number = response_column(section, "response", known, response);
+  if (!number) return {};
+  model.response = *number;
+  if (model.of_residual && std::any_of(numbers->begin(), numbers->end(), [&](const NumberColumn& column) {
+        return column.coordinate == number->coordinate;
+      })) {
+    section.problem("columns", fmt::format("expected no \"{}\", which is the response", response));
     return {};
   }
-  model.label = {response, label->coordinate, -1.0, 1.0};
   model.reports = written.reports.has_value();
   if (!model.reports && written.degree > 1) {
     section.problem("degree", "expected 1: totals of products make a slope of degree 1, reports of up to 5");
     return {};
   }
-  if (!model.reports && numbers->size() >= statistics::kBallProductsMax) {
-    section.problem("columns", fmt::format("expected fewer than {} numbers, whose products are added up, got {}",
-                                           statistics::kBallProductsMax, numbers->size()));
+  const std::size_t vector = numbers->size() + (model.of_residual ? 1 : 0);
+  if (!model.reports && vector >= statistics::kBallProductsMax) {
+    section.problem("columns", fmt::format("expected fewer than {} numbers, the response of a residual among them, "
+                                           "whose products are added up, got {}",
+                                           statistics::kBallProductsMax, vector));
     return {};
   }
   if (written.copies && !model.reports) {
@@ -203,10 +270,13 @@ std::vector<StatisticAsked> parse_vector(config::Section& section, VectorKind ki
     return {};
   }
   model.intercept = written.intercept;
-  model.radius = written.norm.value_or(std::sqrt(static_cast<double>(numbers->size()) + (model.intercept ? 1.0 : 0.0)));
+  model.radius = written.norm.value_or(std::sqrt(static_cast<double>(vector) + (model.intercept ? 1.0 : 0.0)));
   model.columns = *std::move(numbers);
-  model.loss = written.loss;
   model.smoothing = written.smoothing;
+  if (model.of_residual) {
+    model.loss = model.loss.in_unit(model.radius);
+    model.smoothing /= model.radius;
+  }
   model.parameter_bound = written.parameter_bound;
   model.degree = model.reports ? written.degree : 1;
   model.copies = written.copies;

@@ -21,7 +21,12 @@ struct WrittenVector {
   releases::UnitAdapter adapter = releases::UnitAdapter::Round;
   std::optional<algorithms::VectorMeanAsked::Combination> combination;  // given: public records are asked for too
   std::optional<double> spread;
-  statistics::MarginLoss loss = statistics::MarginLoss::Hinge;
+  /// Of a linear model; nothing: the loss that goes with its response.
+  enum class Loss : std::uint8_t { Hinge, Logistic, Absolute, Quantile, Piecewise };
+  std::optional<Loss> loss;
+  double probability = 0.5;    // of the quantile
+  std::vector<double> kinks;   // of a piecewise loss
+  std::vector<double> slopes;  // one more
   double smoothing = 0.25;
   double parameter_bound = 1.0;
   std::size_t degree = 0;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fmt/core.h>
+#include <functional>
 
 #include "shared/statistics/binomial_coefficient.hpp"
 #include "shared/statistics/cosine_series.hpp"
@@ -18,42 +20,73 @@ Eigen::VectorXd in_ball(Eigen::VectorXd point, double radius) {
 }
 
 /// The largest |P - f'| on a grid, and what lies between its points: both change by at most `steepness` a unit.
-double error_on_grid(const std::function<double(double)>& polynomial, MarginLoss loss, double smoothing,
+/// @param slope of t / reach
+double error_on_grid(const std::function<double(double)>& polynomial, const std::function<double(double)>& slope,
                      double steepness) {
   constexpr int kPoints = 1 << 16;
   double worst = 0.0;
   for (int i = 0; i <= kPoints; ++i) {
-    const double t = 2.0 * i / kPoints - 1.0;
-    worst = std::max(worst, std::abs(polynomial(t) - slope_of(loss, smoothing, t)));
+    const double u = 2.0 * i / kPoints - 1.0;
+    worst = std::max(worst, std::abs(polynomial(u) - slope(u)));
   }
   return worst + steepness / kPoints;
 }
 
 }  // namespace
 
-std::string_view to_string(MarginLoss loss) noexcept {
-  switch (loss) {
-    case MarginLoss::Hinge:
-      return "hinge";
-    case MarginLoss::Logistic:
-      return "logistic";
+LipschitzLoss LipschitzLoss::hinge() { return {{0.5}, {-1.0, 0.0}}; }
+LipschitzLoss LipschitzLoss::logistic() { return {{}, {}}; }
+LipschitzLoss LipschitzLoss::absolute() { return {{0.0}, {-1.0, 1.0}}; }
+LipschitzLoss LipschitzLoss::quantile(double probability) {
+  UNDERTONE_CHECK(probability >= 0.0 && probability <= 1.0);
+  return {{0.0}, {-probability, 1.0 - probability}};
+}
+
+Result<LipschitzLoss> LipschitzLoss::piecewise(std::vector<double> kinks, std::vector<double> slopes) {
+  const auto refused = [](const std::string& why) { return Error{ErrorCode::InvalidArgument, why}; };
+  if (kinks.empty() || kinks.size() > kKinksMax)
+    return refused(fmt::format("expected 1 to {} kinks, got {}", kKinksMax, kinks.size()));
+  if (slopes.size() != kinks.size() + 1)
+    return refused(
+        fmt::format("expected one slope more than there are kinks, {}, got {}", kinks.size() + 1, slopes.size()));
+  const auto rises = [](const std::vector<double>& numbers, double least) {
+    return std::adjacent_find(numbers.begin(), numbers.end(), [least](double low, double high) {
+             return !(high > low && high - low >= least);
+           }) == numbers.end();
+  };
+  if (!rises(kinks, 0.0)) return refused("expected kinks in ascending order");
+  if (!rises(slopes, kJumpMin))
+    return refused(
+        fmt::format("expected slopes that rise by {} or more at each kink: no other loss is convex", kJumpMin));
+  if (!(slopes.front() >= -1.0 && slopes.back() <= 1.0))
+    return refused(fmt::format("expected slopes in [-1, 1], got {} to {}", slopes.front(), slopes.back()));
+  return LipschitzLoss(std::move(kinks), std::move(slopes));
+}
+
+double LipschitzLoss::slope(double smoothing, double t) const {
+  if (kinks_.empty()) return -1.0 / (1.0 + std::exp(kLogisticScale * t));
+  double out = slopes_.front();
+  for (std::size_t i = 0; i < kinks_.size(); ++i) {
+    const double from = t - kinks_[i];
+    out += (slopes_[i + 1] - slopes_[i]) * 0.5 * (1.0 + from / std::hypot(from, smoothing));
   }
-  return "";
+  return std::clamp(out, -1.0, 1.0);
 }
 
-double slope_of(MarginLoss loss, double smoothing, double margin) {
-  if (loss == MarginLoss::Logistic) return -1.0 / (1.0 + std::exp(kLogisticScale * margin));
-  const double from = margin - 0.5;
-  return 0.5 * (-1.0 + from / std::hypot(from, smoothing));
+double LipschitzLoss::curvature(double smoothing) const {
+  return kinks_.empty() ? 0.25 * kLogisticScale : 0.5 * (slopes_.back() - slopes_.front()) / smoothing;
 }
 
-double curvature_of(MarginLoss loss, double smoothing) {
-  return loss == MarginLoss::Logistic ? 0.25 * kLogisticScale : 0.5 / smoothing;
+LipschitzLoss LipschitzLoss::in_unit(double unit) const {
+  UNDERTONE_CHECK(!kinks_.empty());
+  LipschitzLoss out = *this;
+  for (double& kink : out.kinks_) kink /= unit;
+  return out;
 }
 
-SlopePolynomial chebyshev_slope(MarginLoss loss, double smoothing, std::size_t degree) {
-  const CosineSeries series =
-      cosine_series([&](double t) { return slope_of(loss, smoothing, t); }, curvature_of(loss, smoothing), degree + 1);
+SlopePolynomial chebyshev_slope(const LipschitzLoss& loss, double smoothing, std::size_t degree, double reach) {
+  const CosineSeries series = cosine_series([&](double u) { return loss.slope(smoothing, reach * u); },
+                                            reach * loss.curvature(smoothing), degree + 1);
   const auto size = static_cast<Eigen::Index>(degree) + 1;
   SlopePolynomial out{Eigen::VectorXd::Zero(size), series.error};
   // T_0 = 1, T_1 = t, T_(v+1) = 2 t T_v - T_(v-1), in powers.
@@ -70,11 +103,12 @@ SlopePolynomial chebyshev_slope(MarginLoss loss, double smoothing, std::size_t d
   return out;
 }
 
-SlopePolynomial bernstein_slope(MarginLoss loss, double smoothing, std::size_t degree) {
+SlopePolynomial bernstein_slope(const LipschitzLoss& loss, double smoothing, std::size_t degree, double reach) {
+  const auto slope = [&](double u) { return loss.slope(smoothing, reach * u); };
   SlopePolynomial out{Eigen::VectorXd(static_cast<Eigen::Index>(degree) + 1), 0.0};
   for (std::size_t j = 0; j <= degree; ++j)
     out.coefficients[static_cast<Eigen::Index>(j)] =
-        slope_of(loss, smoothing, 2.0 * static_cast<double>(j) / static_cast<double>(degree) - 1.0);
+        slope(2.0 * static_cast<double>(j) / static_cast<double>(degree) - 1.0);
   const auto at = [&](double t) {
     double sum = 0.0;
     for (std::size_t j = 0; j <= degree; ++j)
@@ -84,7 +118,7 @@ SlopePolynomial bernstein_slope(MarginLoss loss, double smoothing, std::size_t d
     return sum;
   };
   // A Bernstein polynomial is no steeper than what it is of.
-  out.error = error_on_grid(at, loss, smoothing, 2.0 * curvature_of(loss, smoothing));
+  out.error = error_on_grid(at, slope, 2.0 * reach * loss.curvature(smoothing));
   return out;
 }
 

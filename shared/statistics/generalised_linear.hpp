@@ -3,7 +3,6 @@
 #include <Eigen/Core>
 #include <cstdint>
 #include <functional>
-#include <string_view>
 #include <vector>
 
 #include "shared/base/random_source.hpp"
@@ -11,28 +10,53 @@
 
 namespace undertone::statistics {
 
-/// Losses f(t), t = y <w, x> in [-1, 1] with y = +-1: convex, 1-Lipschitz, smoothed so that a polynomial comes near f'.
-enum class MarginLoss : std::uint8_t {
-  Hinge,    // [1/2 - t]_+
-  Logistic  // ln(1 + e^(-t)) at four times the margin, over 4
-};
-/// "hinge", "logistic"
-[[nodiscard]] std::string_view to_string(MarginLoss loss) noexcept;
-/// f'(t) of the smoothed loss. @param smoothing b > 0: of the hinge 1/2 (-1 + (t - 1/2) / sqrt((t - 1/2)^2 + b^2)).
-/// Source: spec noninteractive-ldp 2.6 (a).
-[[nodiscard]] double slope_of(MarginLoss loss, double smoothing, double margin);
-/// The largest |f''|.
-[[nodiscard]] double curvature_of(MarginLoss loss, double smoothing);
+/// A convex loss f(t) with |f'| <= 1: of a margin t = y <w, x>, or of a residual t = <w, x> - y. Its slope is constant
+/// between kinks, but for the logistic one's. Every convex loss with such slopes is a limit of those with kinks.
+/// Source: spec noninteractive-ldp 2.6 (a), (g) ([003] Lemma 32).
+class LipschitzLoss {
+ public:
+  static constexpr std::size_t kKinksMax = 64;
+  static constexpr double kJumpMin = 1e-6;
 
-/// A polynomial near a loss's slope on [-1, 1], and how near: |P - f'| <= error there.
+  /// [1/2 - t]_+, of a margin.
+  [[nodiscard]] static LipschitzLoss hinge();
+  /// ln(1 + e^(-4 t)) / 4, of a margin.
+  [[nodiscard]] static LipschitzLoss logistic();
+  /// |t|, of a residual.
+  [[nodiscard]] static LipschitzLoss absolute();
+  /// max{-p t, (1 - p) t}, of a residual: <w, x> is then near the p-quantile of y. @param probability p in [0, 1]
+  [[nodiscard]] static LipschitzLoss quantile(double probability);
+  /// @param kinks where the slope rises: 1 to kKinksMax, finite, ascending @param slopes one more, in [-1, 1], each
+  /// kJumpMin or more above the one before
+  [[nodiscard]] static Result<LipschitzLoss> piecewise(std::vector<double> kinks, std::vector<double> slopes);
+
+  /// f'(t) of the smoothed loss: at each kink s the slope rises by its jump times 1/2 (1 + (t - s) / sqrt((t - s)^2 +
+  /// b^2)). The logistic loss is smooth as it is. @param smoothing b > 0
+  [[nodiscard]] double slope(double smoothing, double t) const;
+  /// No |f''| is larger.
+  [[nodiscard]] double curvature(double smoothing) const;
+  /// f(t) / unit as a function of t / unit. @param unit > 0 @pre it has kinks
+  [[nodiscard]] LipschitzLoss in_unit(double unit) const;
+
+ private:
+  LipschitzLoss(std::vector<double> kinks, std::vector<double> slopes)
+      : kinks_(std::move(kinks)), slopes_(std::move(slopes)) {}
+
+  std::vector<double> kinks_;  // none: logistic
+  std::vector<double> slopes_;
+};
+
+/// A polynomial near a loss's slope on [-reach, reach], and how near: |P(t / reach) - f'(t)| <= error there.
 struct SlopePolynomial {
-  Eigen::VectorXd coefficients;  // [degree + 1]: of powers of t, or of Bernstein's basis at s = (1 + t) / 2
+  Eigen::VectorXd coefficients;  // [degree + 1]: of powers of u = t / reach, or of Bernstein's basis at (1 + u) / 2
   double error = 0.0;
 };
-/// Chebyshev's, in powers of t. Source: spec noninteractive-ldp 2.6 (b).
-[[nodiscard]] SlopePolynomial chebyshev_slope(MarginLoss loss, double smoothing, std::size_t degree);
-/// Bernstein's, whose coefficients are the slope at 2 j / degree - 1. Source: the same, F4.
-[[nodiscard]] SlopePolynomial bernstein_slope(MarginLoss loss, double smoothing, std::size_t degree);
+/// Chebyshev's, in powers. @param reach > 0: no |t| is larger. Source: spec noninteractive-ldp 2.6 (b).
+[[nodiscard]] SlopePolynomial chebyshev_slope(const LipschitzLoss& loss, double smoothing, std::size_t degree,
+                                              double reach = 1.0);
+/// Bernstein's, whose coefficients are the slope at reach (2 j / degree - 1). Source: the same, F4.
+[[nodiscard]] SlopePolynomial bernstein_slope(const LipschitzLoss& loss, double smoothing, std::size_t degree,
+                                              double reach = 1.0);
 
 /// The largest odd degree up to 5 at which the oracle's noise stays small, else 1: sigma^(D + 1) sqrt(D!) < 0.02
 /// sqrt(n). Source: spec noninteractive-ldp 2.6 (h).

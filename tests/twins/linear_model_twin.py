@@ -26,20 +26,20 @@ def hinge_slope(t, b):
     return 0.5 * (-1.0 + (t - 0.5) / math.sqrt((t - 0.5) ** 2 + b * b))
 
 
-def slope_powers(b, degree, nodes=500):
-    """Coefficients c_j of the powers t^j of the slope's Chebyshev series on [-1, 1], cut at the degree."""
+def slope_powers(b, degree, reach, nodes=500):
+    """Coefficients c_j of the powers t^j of the slope's Chebyshev series on [-reach, reach], cut at the degree."""
     angles = [math.pi * (i + 0.5) / nodes for i in range(nodes)]
     out = [0.0] * (degree + 1)
     before, now = [0.0] * (degree + 2), [1.0] + [0.0] * (degree + 1)  # T_(k-1) and T_k in powers of t
     for k in range(degree + 1):
-        share = sum(hinge_slope(math.cos(angle), b) * math.cos(k * angle) for angle in angles) / nodes
+        share = sum(hinge_slope(reach * math.cos(angle), b) * math.cos(k * angle) for angle in angles) / nodes
         for j in range(degree + 1):
             out[j] += (1.0 if k == 0 else 2.0) * share * now[j]
         # T_1 = t, and T_(k+1) = 2 t T_k - T_(k-1).
         factor = 1.0 if k == 0 else 2.0
         following = [(factor * now[j - 1] if j > 0 else 0.0) - before[j] for j in range(degree + 2)]
         before, now = now, following
-    return out
+    return [c / reach**j for j, c in enumerate(out)]
 
 
 def hermite_polynomials(degree, v):
@@ -108,20 +108,20 @@ def hermite_point(vectors, powers, variance, b, radius, steps=400):
     return mean
 
 
-def slope_at_knots(b, degree):
-    """c_j = f_b'(2 j / D - 1): Bernstein's coefficients of the slope on [-1, 1], mapped to [0, 1] by F4."""
-    return [hinge_slope(2.0 * j / degree - 1.0, b) for j in range(degree + 1)]
+def slope_at_knots(b, degree, reach):
+    """c_j = f_b'(reach (2 j / D - 1)): Bernstein's coefficients of the slope on [-reach, reach], mapped to [0, 1] by F4."""
+    return [hinge_slope(reach * (2.0 * j / degree - 1.0), b) for j in range(degree + 1)]
 
 
-def copies_oracle(copies, knots, w):
+def copies_oracle(copies, knots, w, reach):
     """( sum_j c_j C(D, j) t_j s_j ) u_0, t_j the product of (1 + a_r) / 2 over r = j D + 1 .. j D + j and s_j that of
-    (1 - a_r) / 2 over r = j D + j + 1 .. j D + D, where a_r = <w, u_r>."""
+    (1 - a_r) / 2 over r = j D + j + 1 .. j D + D, where a_r = <w, u_r> / reach."""
     degree = len(knots) - 1
     total = 0.0
     for j, c in enumerate(knots):
         product = c * math.comb(degree, j)
         for r in range(j * degree + 1, j * degree + degree + 1):
-            a = w[0] * copies[r][0] + w[1] * copies[r][1]
+            a = (w[0] * copies[r][0] + w[1] * copies[r][1]) / reach
             product *= (1.0 + a) / 2.0 if r <= j * degree + j else (1.0 - a) / 2.0
         total += product
     return [total * copies[0][0], total * copies[0][1]]
@@ -130,14 +130,14 @@ def copies_oracle(copies, knots, w):
 def copies_point(records, knots, b, radius, draw):
     """SIGM with q = 1 and Lambda = 1 / b. Every step draws one record. sigma is the oracle's root mean square at 0.
     @param records of each its D (D + 1) + 1 noised vectors"""
-    at_0 = [copies_oracle(copies, knots, (0.0, 0.0)) for copies in records]
+    at_0 = [copies_oracle(copies, knots, (0.0, 0.0), radius) for copies in records]
     sigma = math.sqrt(math.fsum(g[0] ** 2 + g[1] ** 2 for g in at_0) / len(records))
     beta = lambda k: 1.0 / b + 2.0**0.75 * sigma / radius * math.sqrt(k + 2.0)
     total = draw.choice(at_0)
     y = in_ball([-total[0] / beta(0), -total[1] / beta(0)], radius)
     for k in range(len(records) - 1):
         z = in_ball([-total[0] / beta(k), -total[1] / beta(k)], radius)
-        slope = copies_oracle(draw.choice(records), knots, z)
+        slope = copies_oracle(draw.choice(records), knots, z, radius)
         x = in_ball([z[0] - slope[0] / beta(k), z[1] - slope[1] / beta(k)], radius)
         total = [total[0] + slope[0], total[1] + slope[1]]
         y = [((k + 1) * old + new) / (k + 2) for old, new in zip(y, x)]

@@ -143,7 +143,7 @@ def compare_hermite(bench, records, compare):
     """The single-copy Hermite oracle."""
     epsilon, delta, questions, b, degree, radius = 30, 1e-5, 6, 0.5, 3, 2.0
     vectors = [(label * x, label * y) for x, y, _, label in records]
-    powers = linear.slope_powers(b, degree)
+    powers = linear.slope_powers(b, degree, radius)
     question = {"kind": "linear_model", "columns": ["a", "b"], "response": "label", "loss": "hinge", "form": "reports",
                 "degree": degree, "smoothing": b, "norm": 1, "intercept": False, "parameter_bound": radius}
     sigma_of = lambda name: bench.plan(name)[0]["noise_stddev_of_mean"] * len(records) ** 0.5
@@ -176,7 +176,7 @@ def compare_copies(bench, records, compare):
     epsilon, delta, b, degree, radius = 30, 1e-5, 0.5, 2, 2.0
     copies = degree * (degree + 1) + 1
     vectors = [(label * x, label * y) for x, y, _, label in records]
-    knots = linear.slope_at_knots(b, degree)
+    knots = linear.slope_at_knots(b, degree, radius)
     question = {"kind": "linear_model", "columns": ["a", "b"], "response": "label", "loss": "hinge", "form": "reports",
                 "degree": degree, "smoothing": b, "norm": 1, "intercept": False, "parameter_bound": radius,
                 "copies": True}

@@ -37,8 +37,17 @@ statistics::BallMap ball_of(const VectorMeanAsked& what) {
 
 statistics::BallMap ball_of(const LinearModelAsked& what) {
   using Besides = statistics::BallMap::Besides;
-  return {coordinates_of(what.columns), what.radius, what.label.coordinate, what.intercept,
-          what.reports ? Besides::Nothing : Besides::Products};
+  statistics::BallMap out{coordinates_of(what.columns),
+                          what.radius,
+                          {},
+                          what.intercept,
+                          what.reports ? Besides::Nothing : Besides::Products};
+  if (what.of_residual) {
+    out.coordinates.push_back(what.response.coordinate);
+  } else {
+    out.sign = what.response.coordinate;
+  }
+  return out;
 }
 
 /// Of a report of each record's vector.

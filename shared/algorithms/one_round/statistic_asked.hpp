@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -115,19 +116,29 @@ struct VectorMeanAsked {
   std::optional<releases::Randomiser> reports = {};  // from a report of each record, instead of totals
   releases::UnitAdapter adapter = releases::UnitAdapter::Round;
 };
-/// The parameters of a linear classifier of y = +-1 that minimise the mean of f(y <w, x>) over a ball, x as above.
-/// Source: spec noninteractive-ldp 2.6, 4.
+/// The parameters of a linear model that minimise the mean of a loss over a ball, x as above: of f(y <w, x> / radius)
+/// for a label y = +-1, or of f((<w, x> - y) / radius) for a number y that is cut together with x.
+/// Source: spec noninteractive-ldp 2.6, 4; residuals are (g) of the vector (x, y), at the point (w, -1).
 struct LinearModelAsked {
   std::vector<NumberColumn> columns;  // one or more
-  NumberColumn label;                 // of a binary label
-  double radius = 1.0;                // that x is cut to, in half ranges: parameters are for x over it
+  NumberColumn response;              // y: a binary label, or a number in half ranges about the middle
+  bool of_residual = false;           // y is a number
+  double radius = 1.0;                // that x, or (x, y), is cut to, in half ranges
   bool intercept = false;             // x has a last number that is always 1
-  statistics::MarginLoss loss = statistics::MarginLoss::Hinge;
-  double smoothing = 0.25;       // b
-  double parameter_bound = 1.0;  // of ||w||
-  std::size_t degree = 0;        // D of the polynomial that is the loss's slope; 0: to be chosen
-  bool copies = false;           // D (D + 1) + 1 of each record, else one
-  bool reports = false;          // from a report of each record, instead of totals
+  statistics::LipschitzLoss loss = statistics::LipschitzLoss::hinge();  // f
+  double smoothing = 0.25;                                              // b, in the unit of f's argument
+  double parameter_bound = 1.0;                                         // of ||w||
+  std::size_t degree = 0;  // D of the polynomial that is the loss's slope; 0: to be chosen
+  bool copies = false;     // D (D + 1) + 1 of each record, else one
+  bool reports = false;    // from a report of each record, instead of totals
+
+  /// No |t| of f(t) is larger: records' vectors are no longer than 1, over the radius.
+  [[nodiscard]] double reach() const { return of_residual ? std::hypot(1.0, parameter_bound) : parameter_bound; }
+  /// The polynomial that is taken for the loss's slope. @pre the degree is chosen
+  [[nodiscard]] statistics::SlopePolynomial slope() const {
+    return copies ? statistics::bernstein_slope(loss, smoothing, degree, reach())
+                  : statistics::chebyshev_slope(loss, smoothing, degree, reach());
+  }
 };
 /// The mean of a number with heavy tails: in place of a narrow range a bound on a moment about a point is known.
 /// Numbers are cut to `about` +- `threshold`, and the interval has room for what the cut takes away. Source: spec

@@ -55,7 +55,11 @@ Status check_question(const StatisticAsked& asked, statistics::NoiseKind noise) 
                                                       fmt::format("the {}: its degree is not chosen", asked.name)});
           },
           [&](const VectorMeanAsked& what) { return check_columns(asked, what.columns); },
-          [&](const LinearModelAsked& what) { return check_columns(asked, what.columns); },
+          [&](const LinearModelAsked& what) {
+            std::vector<NumberColumn> all = what.columns;
+            all.push_back(what.response);
+            return check_columns(asked, all);
+          },
           [&](const RegressionAsked& what) {
             std::vector<NumberColumn> all = what.columns;
             all.push_back(what.response);

@@ -136,6 +136,81 @@ TEST(VectorQuestionsTest, RefusesWhatIsNone) {
   EXPECT_FALSE(plan_of(none, none.cohort.front()));
 }
 
+const Json kHours = {{"kind", "linear_model"}, {"columns", {"age", "sex"}}, {"response", "hours"}};
+
+TEST(VectorQuestionsTest, ResidualsAreOfTheResponseBesideItsColumns) {
+  const Job job =
+      parsed(
+          job_of_vectors(Json::array({with(
+              kHours, {{"loss", "quantile"}, {"probability", 0.75}, {"intercept", true}, {"parameter_bound", 0.75}})})))
+          .value();
+  const auto& model = std::get<LinearModelAsked>(settings_of_vectors(job).questions[0].what);
+  EXPECT_TRUE(model.of_residual);
+  EXPECT_EQ(model.columns.size(), 3U);
+  EXPECT_DOUBLE_EQ(model.radius, std::sqrt(5.0));  // (x, y, 1)
+  EXPECT_DOUBLE_EQ(model.smoothing, 0.25 / std::sqrt(5.0));
+  EXPECT_DOUBLE_EQ(model.reach(), 1.25);
+  const releases::Ask ask = algorithms::ask_of(settings_of_vectors(job).questions[0], statistics::NoiseKind::Gaussian);
+  EXPECT_EQ(ask.dimension, 5 + 15);
+  vectors_find(planned_widths(job, plans_of(job).value()).value().front().of, "mean of (x, y) over the norm");
+  // A label of two values is a number, too.
+  EXPECT_EQ(said_of_vectors(with(kModel, {{"loss", "absolute"}})), "accepted");
+  EXPECT_EQ(said_of_vectors(with(kModel, {{"loss", "piecewise"}, {"kinks", {0.0, 0.5}}, {"slopes", {-1, -0.5, 0}}})),
+            "accepted");
+}
+
+TEST(VectorQuestionsTest, RefusesLossesThatAreNone) {
+  vectors_find(said_of_vectors(with(kHours, {{"loss", "logistic"}})), "of numbers there are the losses absolute");
+  vectors_find(said_of_vectors(with(kHours, {{"loss", "quantile"}})), "/0/probability");
+  vectors_find(said_of_vectors(with(kHours, {{"loss", "quantile"}, {"probability", 0}})), "/0/probability");
+  vectors_find(said_of_vectors(with(kHours, {{"loss", "absolute"}, {"probability", 0.5}})), "/0/probability");
+  vectors_find(said_of_vectors(with(kHours, {{"loss", "absolute"}, {"columns", {"age", "hours"}}})),
+               "which is the response");
+  const Json piecewise = with(kHours, {{"loss", "piecewise"}, {"kinks", {0.0}}, {"slopes", {-1, 1}}});
+  EXPECT_EQ(said_of_vectors(piecewise), "accepted");
+  vectors_find(said_of_vectors(with(piecewise, {{"slopes", {1, -1}}})), "no other loss is convex");
+  vectors_find(said_of_vectors(with(piecewise, {{"slopes", {-1}}})), "one slope more than there are kinks, 2, got 1");
+  vectors_find(said_of_vectors(with(piecewise, {{"kinks", {1e300}}})), "/0/kinks");
+  vectors_find(said_of_vectors(with(piecewise, {{"slopes", {-2, 1}}})), "in [-1, 1]");
+}
+
+TEST(StatedVectorsTest, AResidualsModelIsInTheUnitsOfItsColumns) {
+  // y = 0.5 x + 0.1 of all records, in half ranges, x as far as 0.9: totals of (x, y, 1) have the line as their least
+  // point whatever the slope's polynomial is, since it is 0 at 0.
+  Json question = with(kHours, {{"loss", "absolute"}, {"columns", {"age"}}, {"intercept", true}});
+  const Job job = parsed(job_of_vectors(Json::array({question}))).value();
+  const auto& what = std::get<LinearModelAsked>(settings_of_vectors(job).questions[0].what);
+  const std::map<SiloId, planning::Plan> plans = plans_of(job).value();
+  std::vector<std::vector<std::int64_t>> numbers;
+  for (const CohortMember& member : job.cohort) {
+    std::vector<double> totals(9, 0.0);
+    for (std::int64_t i = 0; i < member.facts.records; ++i) {
+      const double x = i % 2 == 0 ? 0.9 : -0.5;
+      const Eigen::Vector3d u = Eigen::Vector3d(x, 0.5 * x + 0.1, 1.0) / what.radius;
+      std::size_t place = 0;
+      for (int j = 0; j < 3; ++j) totals[place++] += u[j];
+      for (int j = 0; j < 3; ++j) {
+        totals[place++] += u[j] * u[j] / std::sqrt(2.0);
+        for (int k = j + 1; k < 3; ++k) totals[place++] += u[j] * u[k];
+      }
+    }
+    std::vector<std::int64_t>& said = numbers.emplace_back();
+    for (const double total : totals) said.push_back(std::llround(total * 0x1p20));
+  }
+  std::vector<SiloTotals> totals;
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    totals.push_back({job.cohort[i].facts.records, plans.at(job.cohort[i].facts.silo).release({0}), &numbers[i]});
+  const StatedQuestion stated = state_linear_model(what, totals).value();
+  ASSERT_EQ(stated.estimates.size(), 2U);
+  // Ages are 20 .. 80, hours 0 .. 100: hours = 50 + 50 (0.5 (age - 50) / 30 + 0.1).
+  EXPECT_EQ(stated.estimates[0].name, "age");
+  EXPECT_NEAR(*stated.estimates[0].stated.value, 25.0 / 30.0, 1e-3);
+  EXPECT_EQ(stated.estimates[1].name, "(intercept)");
+  EXPECT_NEAR(*stated.estimates[1].stated.value, 55.0 - 50.0 * 25.0 / 30.0, 0.05);
+  for (const NamedEstimate& estimate : stated.estimates)
+    EXPECT_TRUE(estimate.stated.noise.holds(*estimate.stated.value));
+}
+
 TEST(VectorQuestionsTest, PlansSayWhatEveryEstimateIsExpectedToBeOff) {
   const Job job =
       parsed(job_of_vectors(Json::array({with(kMean, {{"public_records", "weighted"}, {"spread", 0.6}})}))).value();
