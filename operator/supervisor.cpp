@@ -15,6 +15,8 @@ namespace {
 constexpr std::chrono::milliseconds kPoll{20};
 constexpr std::chrono::milliseconds kRestartPause{200};  // a program that cannot start does not spin
 constexpr std::chrono::seconds kStopPatience{5};
+constexpr std::chrono::seconds kEarly{3};
+constexpr int kGivenUpMost = 10;
 
 }  // namespace
 
@@ -34,6 +36,7 @@ Status Supervisor::spawn(const Program& program) {
   if (!program.show_output) files.redirect(STDERR_FILENO, STDOUT_FILENO);
   UNDERTONE_TRY(const pid_t process, service::spawn(program.command, files, program.environment));
   running_[process] = program.name;
+  lives_[program.name].began = std::chrono::steady_clock::now();
   std::ofstream(pids_ / program.name) << process << "\n";
   return {};
 }
@@ -57,11 +60,22 @@ Result<int> Supervisor::supervise(const std::string& until, std::chrono::seconds
       if (final && program.name == until) return WEXITSTATUS(status);
       if (final) continue;
     }
+    if (Status ended_well = note_end(program, status); !ended_well) return ended_well.error();
     ++restarts_;
     std::this_thread::sleep_for(kRestartPause);
     if (Status again = spawn(program); !again) return again.error();
   }
   return Error{ErrorCode::Internal, fmt::format("{} did not end within {} s", until, limit.count())};
+}
+
+Status Supervisor::note_end(const Program& program, int wait_status) {
+  Life& life = lives_.at(program.name);
+  const bool early = std::chrono::steady_clock::now() - life.began < kEarly;
+  life.given_up = early && WIFEXITED(wait_status) ? life.given_up + 1 : 0;
+  if (life.given_up < kGivenUpMost) return {};
+  return Error{ErrorCode::Internal,
+               fmt::format("{} ended {} times in a row with exit code {} as soon as it was started; it says why in {}",
+                           program.name, life.given_up, WEXITSTATUS(wait_status), program.log.string())};
 }
 
 void Supervisor::stop_all() {

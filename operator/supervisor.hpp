@@ -32,17 +32,26 @@ class Supervisor {
 
   [[nodiscard]] Status start(Program program);
   /// Keeps everything running until the named program ends with one of its final codes.
-  /// @return that code; an error where `limit` passes first
+  /// @return that code; an error where `limit` passes first, or where a program gives up by itself again and again as
+  /// soon as it is started: it says the same each time, in its log
   [[nodiscard]] Result<int> supervise(const std::string& until, std::chrono::seconds limit);
   /// SIGTERM to all, SIGKILL to those that stay.
   void stop_all();
   [[nodiscard]] std::uint64_t restarts() const noexcept { return restarts_; }
 
  private:
+  /// A program that runs, or ran last.
+  struct Life {
+    std::chrono::steady_clock::time_point began;
+    int given_up = 0;  // so many lives in a row, this one not counted, ended early with an exit code
+  };
   [[nodiscard]] Status spawn(const Program& program);
+  /// Notes that a program's life ended. @return an error where another would be no better
+  [[nodiscard]] Status note_end(const Program& program, int wait_status);
   std::filesystem::path pids_;
   std::map<std::string, Program> programs_;
   std::map<pid_t, std::string> running_;
+  std::map<std::string, Life> lives_;
   std::uint64_t restarts_ = 0;
 };
 

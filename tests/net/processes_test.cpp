@@ -154,6 +154,16 @@ void expect_shuffled_model(const path& folder, const path& job) {
   ::unsetenv("UNDERTONE_TEST_SEED");
 }
 
+TEST(ProcessesTest, AProgramThatGivesUpAtOnceIsNotStartedForEver) {
+  const tests::TemporaryFolder folder;
+  Supervisor supervisor(folder.path() / "pids");
+  ASSERT_TRUE(supervisor.start({"refuser", {"/bin/false"}, folder.path() / "refuser.log", false, {}}));
+  const Result<int> code = supervisor.supervise("somebody else", kPatience);
+  ASSERT_FALSE(code);
+  EXPECT_NE(code.error().message.find("refuser ended 10 times in a row with exit code 1"), std::string::npos)
+      << code.error().message;
+}
+
 TEST(ProcessesTest, SharesAddedByShufflersThatAreKilledGiveTheSimulatorsModelToTheBit) {
   const tests::TemporaryFolder folder;
   expect_shuffled_model(folder.path(), write_job(folder.path(), true, "breast-cancer-shuffle"));
