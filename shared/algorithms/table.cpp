@@ -5,6 +5,7 @@
 #include "shared/algorithms/frank_wolfe/private_frank_wolfe.hpp"
 #include "shared/algorithms/frank_wolfe/private_poly_frank_wolfe.hpp"
 #include "shared/algorithms/frank_wolfe/private_tree_frank_wolfe.hpp"
+#include "shared/algorithms/frank_wolfe/staged_tree_frank_wolfe.hpp"
 #include "shared/algorithms/mirror/constrained_mirror_descent.hpp"
 #include "shared/algorithms/mirror/localized_mirror_descent.hpp"
 #include "shared/algorithms/mirror/mirror_descent.hpp"
@@ -45,6 +46,7 @@ constexpr NamedMethod kMethods[] = {
     {Scaffold::kName, Scaffold::parse, true},
     {PrivateFrankWolfe::kName, PrivateFrankWolfe::parse},
     {PrivateTreeFrankWolfe::kName, PrivateTreeFrankWolfe::parse},
+    {StagedTreeFrankWolfe::kName, StagedTreeFrankWolfe::parse},
     {PrivatePolyFrankWolfe::kName, PrivatePolyFrankWolfe::parse},
     {OneShotFrankWolfe::kName, OneShotFrankWolfe::parse},
     {ConstrainedFrankWolfe::kName, ConstrainedFrankWolfe::parse},

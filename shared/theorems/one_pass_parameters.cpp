@@ -7,6 +7,7 @@
 
 #include "shared/accounting/renyi.hpp"
 #include "shared/algorithms/frank_wolfe/private_tree_frank_wolfe.hpp"
+#include "shared/algorithms/frank_wolfe/staged_tree_frank_wolfe.hpp"
 #include "shared/algorithms/mirror/one_pass_bounds.hpp"
 #include "shared/algorithms/number.hpp"
 
@@ -21,6 +22,9 @@ using algorithms::TreeFrankWolfeSettings;
 
 /// Of W: a job's schedule has at most 4,000 entries, of which there are 2W + 1.
 constexpr std::uint64_t kPolyRoundsMax = 1'999;
+constexpr const char* kNoPrintedSelections =
+    "the printed scale rests on a shuffling of the tree's nodes, of which there are too few, and is no more than an "
+    "order";
 constexpr const char* kNoPrintedVectors = "the source prints scales of selections, and none of vectors";
 
 struct OnePassSetup {
@@ -63,10 +67,10 @@ double root_records(double records, std::uint64_t depth) {
   return std::ldexp(std::floor(records / algorithms::number(algorithms::tree_parts(depth))), static_cast<int>(depth));
 }
 
-/// The T in 1 .. `deepest` with the least risk, of those whose leaves have a record.
+/// The T in 1 .. `deepest` with the least risk, of those whose leaves have one of so many records.
 template <class RiskOf>
-Result<std::uint64_t> best_depth(const TheoremConditions& conditions, std::uint64_t deepest, RiskOf risk_of) {
-  const double records = conditions.facts().records;
+Result<std::uint64_t> best_depth(const TheoremConditions& conditions, double records, std::uint64_t deepest,
+                                 RiskOf risk_of) {
   std::optional<double> least;
   std::uint64_t best = 0;
   for (std::uint64_t depth = 1; depth <= deepest && root_records(records, depth) > 0.0; ++depth) {
@@ -116,6 +120,45 @@ double privacy_rate(const TheoremConditions& conditions) {
   return std::sqrt(log_at_least_one(conditions.dimension()) / conditions.private_records());
 }
 
+/// B(T) of selecting trees, as the theorems print it.
+class SelectingBound {
+ public:
+  /// @param vertices m
+  static Result<SelectingBound> create(const TheoremConditions& conditions, const OnePassSetup& setup,
+                                       Eigen::Index vertices) {
+    const TheoremFacts& facts = conditions.facts();
+    UNDERTONE_TRY(const auto epsilon, releases::Epsilon::create(facts.epsilon));
+    UNDERTONE_TRY(const auto delta, releases::Delta::create(facts.delta));
+    return SelectingBound(facts.lipschitz, setup.smoothness, std::sqrt(accounting::rho_for_closed(epsilon, delta)),
+                          std::log(static_cast<double>(vertices)), std::log(2.0 * conditions.dimension()));
+  }
+  /// s_T. @param across D @param root b
+  [[nodiscard]] double scale(double across, double root, std::uint64_t depth) const {
+    return across * std::exp2(0.5 * algorithms::number(depth)) / (root * concentrated_) *
+           std::max(lipschitz_ / std::sqrt(2.0), smoothness_ * across);
+  }
+  [[nodiscard]] double at(double across, double records, std::uint64_t depth) const {
+    const double root = root_records(records, depth);
+    const double moved = smoothness_ * across;
+    return moved * across / std::exp2(algorithms::number(depth)) + scale(across, root, depth) * log_vertices_ +
+           across * (lipschitz_ + moved) * std::sqrt(2.0 * log_coordinates_ / root);
+  }
+  [[nodiscard]] double log_vertices() const noexcept { return log_vertices_; }
+
+ private:
+  SelectingBound(double lipschitz, double smoothness, double concentrated, double log_vertices, double log_coordinates)
+      : lipschitz_(lipschitz),
+        smoothness_(smoothness),
+        concentrated_(concentrated),
+        log_vertices_(log_vertices),
+        log_coordinates_(log_coordinates) {}
+  double lipschitz_;
+  double smoothness_;
+  double concentrated_;  // sqrt w
+  double log_vertices_;
+  double log_coordinates_;
+};
+
 /// The vertices of the set that a domain is. @pre the domain is one of `one_pass_setup`
 Result<geometry::Vertices> vertices_of(const algorithms::Problem& problem) {
   if (const auto* ball = std::get_if<geometry::L1Ball>(&problem.domain.set()))
@@ -133,7 +176,7 @@ Result<TheoremChoice> choose_tree_frank_wolfe_convex(const TheoremConditions& co
     tried.depth = depth;
     return algorithms::one_pass_risk(tried, first_gradient(conditions, setup, root_records(n, depth)))->bound;
   };
-  UNDERTONE_TRY(settings.depth, best_depth(conditions, TreeFrankWolfe::kDepthMax, risk_of));
+  UNDERTONE_TRY(settings.depth, best_depth(conditions, n, TreeFrankWolfe::kDepthMax, risk_of));
   const double root = root_records(n, settings.depth);
   TheoremChoice choice = conditions.begin(kPopulationRisk, settings);
   choice.reasons.push_back({"depth", algorithms::number(settings.depth), "T, the least point of the bound, 1 to 10"});
@@ -185,45 +228,84 @@ Result<TheoremChoice> choose_poly_frank_wolfe_convex(const TheoremConditions& co
 }
 
 Result<TheoremChoice> choose_private_tree_frank_wolfe_convex(const TheoremConditions& conditions) {
-  UNDERTONE_TRY(const OnePassSetup setup,
-                one_pass_setup(conditions,
-                               "the printed scale rests on a shuffling of the tree's nodes, of which there "
-                               "are too few, and is no more than an order"));
+  UNDERTONE_TRY(const OnePassSetup setup, one_pass_setup(conditions, kNoPrintedSelections));
   const TheoremFacts& facts = conditions.facts();
   const Result<geometry::Vertices> vertices = vertices_of(conditions.problem());
   if (!vertices) return conditions.refuse(vertices.error().message);
-  UNDERTONE_TRY(const auto epsilon, releases::Epsilon::create(facts.epsilon));
-  UNDERTONE_TRY(const auto delta, releases::Delta::create(facts.delta));
-  const double concentrated = std::sqrt(accounting::rho_for_closed(epsilon, delta));  // sqrt w
-  const double across = setup.diameter;
-  const double moved = setup.smoothness * across;
-  const auto scale_of = [&](double depth, double root) {
-    return across * std::exp2(depth / 2.0) / (root * concentrated) * std::max(facts.lipschitz / std::sqrt(2.0), moved);
-  };
-  const double log_vertices = std::log(static_cast<double>(vertices->count()));
-  const auto risk_of = [&](std::uint64_t depth) {
-    const double root = root_records(facts.records, depth);
-    return moved * across / std::exp2(algorithms::number(depth)) +
-           scale_of(algorithms::number(depth), root) * log_vertices +
-           across * (facts.lipschitz + moved) * std::sqrt(2.0 * std::log(2.0 * conditions.dimension()) / root);
-  };
+  UNDERTONE_TRY(const SelectingBound bound, SelectingBound::create(conditions, setup, vertices->count()));
+  const auto risk_of = [&](std::uint64_t depth) { return bound.at(setup.diameter, facts.records, depth); };
   PrivateTreeFrankWolfeSettings settings{conditions.problem(), *vertices, 1, setup.smoothness};
-  UNDERTONE_TRY(settings.depth, best_depth(conditions, algorithms::PrivateTreeFrankWolfe::kDepthMax, risk_of));
+  UNDERTONE_TRY(settings.depth,
+                best_depth(conditions, facts.records, algorithms::PrivateTreeFrankWolfe::kDepthMax, risk_of));
   const double root = root_records(facts.records, settings.depth);
   TheoremChoice choice = conditions.begin(kPopulationRisk, settings);
   choice.reasons.push_back({"depth", algorithms::number(settings.depth), "T, the least point of B(T), 1 to 8"});
   choice.reasons.push_back(
       {"B(T)", risk_of(settings.depth), "beta D^2/2^T + s_T ln m + D (L + beta D) sqrt(2 ln(2d)/b), of one silo"});
-  choice.reasons.push_back({"s_T", scale_of(algorithms::number(settings.depth), root),
+  choice.reasons.push_back({"s_T", bound.scale(setup.diameter, root, settings.depth),
                             "D 2^(T/2) max{L/sqrt 2, beta D}/(b sqrt w), w the rho of (epsilon, delta)"});
   explain_one_pass(setup, root, conditions, choice);
   const double log_records = log_at_least_one(facts.records);
   choice.rate =
       one_pass_scale(conditions, setup) * std::sqrt(log_at_least_one(conditions.dimension()) / facts.records) *
           log_records +
-      std::pow(std::sqrt(setup.smoothness * conditions.log_one()) * (facts.lipschitz + moved) * across * across *
-                   std::max(1.0, log_vertices) * log_records * log_records / (facts.records * facts.epsilon),
+      std::pow(std::sqrt(setup.smoothness * conditions.log_one()) *
+                   (facts.lipschitz + setup.smoothness * setup.diameter) * setup.diameter * setup.diameter *
+                   std::max(1.0, bound.log_vertices()) * log_records * log_records / (facts.records * facts.epsilon),
                2.0 / 3.0);
+  return conditions.finish(std::move(choice));
+}
+
+Result<TheoremChoice> choose_staged_tree_frank_wolfe_strongly_convex(const TheoremConditions& conditions) {
+  UNDERTONE_TRY(const OnePassSetup setup, one_pass_setup(conditions, kNoPrintedSelections));
+  const TheoremFacts& facts = conditions.facts();
+  if (Status fits = conditions.positive("the strong convexity mu", facts.strong_convexity); !fits) return fits.error();
+  const double lambda = facts.strong_convexity / conditions.dimension();
+  UNDERTONE_TRY(const SelectingBound bound,
+                SelectingBound::create(conditions, setup, 2 * conditions.problem().dimension));
+  const double n = facts.records;
+  const auto most = static_cast<std::size_t>(std::max(1.0, std::ceil(std::log2(std::max(2.0, std::log2(n))))));
+  struct Run {
+    std::vector<algorithms::TreeStage> stages;
+    double bound = HUGE_VAL;
+  };
+  Run best;
+  for (std::size_t count = 1; count <= std::min(most, algorithms::kTreeStagesMax); ++count) {
+    Run run;
+    double radius = 0.5 * setup.diameter;
+    double records = n / (std::exp2(algorithms::number(count)) - 1.0);
+    for (std::size_t i = 0; i < count; ++i, records *= 2.0) {
+      const auto risk_of = [&](std::uint64_t depth) { return bound.at(2.0 * radius, records, depth); };
+      const Result<std::uint64_t> depth = best_depth(conditions, records, algorithms::kStageDepthMax, risk_of);
+      if (!depth && count == 1) return depth.error();
+      if (!depth) break;
+      run.stages.push_back({*depth, radius});
+      run.bound = risk_of(*depth);
+      radius = std::min(radius, std::sqrt(2.0 * run.bound / lambda));
+    }
+    if (run.stages.size() == count && run.bound < best.bound) best = std::move(run);
+  }
+  const algorithms::StagedTreeFrankWolfeSettings settings{conditions.problem(), best.stages, setup.smoothness};
+  const algorithms::TreeStage& last = best.stages.back();
+  const double records = n * std::exp2(algorithms::number(best.stages.size()) - 1.0) /
+                         (std::exp2(algorithms::number(best.stages.size())) - 1.0);
+  TheoremChoice choice = conditions.begin(kPopulationRisk, settings);
+  choice.reasons.push_back({"stages", algorithms::number(best.stages.size()),
+                            "k, the least point of the last stage's B(T), 1 to ceil(log2 log2 n)"});
+  choice.reasons.push_back({"lambda", lambda, "mu/d: of the objective in l_1, mu its in l2"});
+  choice.reasons.push_back(
+      {"radius of the last stage", last.radius, "min{D_i, sqrt(2 B/lambda)}, B of the stage before, in the mean"});
+  choice.reasons.push_back(
+      {"B(T) of the last stage", best.bound,
+       "beta D^2/2^T + s_T ln m + D (L + beta D) sqrt(2 ln(2d)/b), D twice its radius, of one silo"});
+  explain_one_pass(setup, root_records(records, last.depth), conditions, choice);
+  const double log_squared = std::pow(log_at_least_one(n), 2);
+  const double longest = facts.lipschitz + setup.smoothness * setup.diameter;
+  choice.rate = longest * longest / lambda *
+                (log_at_least_one(conditions.dimension()) * log_squared / n +
+                 std::pow(std::sqrt(conditions.log_one()) * std::max(1.0, bound.log_vertices()) * log_squared /
+                              (n * facts.epsilon),
+                          4.0 / 3.0));
   return conditions.finish(std::move(choice));
 }
 

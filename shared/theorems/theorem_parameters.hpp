@@ -35,6 +35,7 @@ enum class TheoremName : std::uint8_t {
   TreeFrankWolfeConvex,             // non-euclidean A3, noised vectors
   PolyFrankWolfeConvex,             // non-euclidean B1, noised vectors
   PrivateTreeFrankWolfeConvex,      // non-euclidean A3, selections
+  StagedTreeStronglyConvex,         // non-euclidean A4, selections
   LpSgdConvex,                      // non-euclidean B4
   HeavyTailedConvex,                // Theorem 59
   HeavyTailedProximal,              // Theorem 63: proximal-PL

@@ -16,25 +16,6 @@ namespace {
 
 constexpr const char* kPrivateTree = "private Frank-Wolfe on trees";
 
-/// The depths of the nodes that the path of a leaf goes through and that have records of their own, the root's first,
-/// each with the round in which it was entered.
-struct OnPath {
-  std::uint64_t depth = 0;
-  std::uint64_t round = 0;
-};
-
-std::vector<OnPath> path_of(std::uint64_t round) {
-  const TreeLeaf leaf = tree_leaf(round);
-  std::vector<OnPath> out{{0, tree_round(leaf.phase, 0)}};
-  for (std::uint64_t j = 1; j <= leaf.phase; ++j) {
-    const std::uint64_t bit = leaf.phase - j;
-    if ((leaf.number >> bit & 1U) == 0) continue;  // a left child has its parent's records
-    const std::uint64_t entered = leaf.number >> bit << bit;
-    out.push_back({j, tree_round(leaf.phase, entered)});
-  }
-  return out;
-}
-
 double risk_of_one(const PrivateTreeFrankWolfeSettings& settings, const planning::Plan& plan) {
   const double across = l1_diameter(settings.vertices);
   const auto count = static_cast<std::size_t>(settings.vertices.count());
@@ -126,21 +107,10 @@ PrivateTreeFrankWolfe::PrivateTreeFrankWolfe(const PrivateTreeFrankWolfeSettings
 
 planning::Schedule PrivateTreeFrankWolfe::schedule(const PrivateTreeFrankWolfeSettings& settings,
                                                    const GradientShape& shape) {
-  const double across = l1_diameter(settings.vertices);
+  const SelectingTrees trees{settings.vertices, settings.depth, settings.smoothness, 0, 1, tree_parts(settings.depth)};
   planning::Schedule out;
-  for (std::uint64_t round = 0; round < settings.extent().rounds; ++round) {
-    std::vector<releases::PathNode> nodes;
-    for (const OnPath& node : path_of(round)) {
-      const releases::Slice slice = tree_slice(settings.depth, node.round, releases::Slice::Assignment::Permutation);
-      const double moved = 2.0 * across * std::ldexp(1.0, -static_cast<int>(node.depth));
-      nodes.push_back({slice,
-                       node.depth == 0 ? gradient_bound(shape) : difference_bound(shape, settings.smoothness, moved),
-                       1.0, node.depth == 0 ? 0.0 : 1.0});
-    }
-    releases::Slice hull = nodes.front().slice;
-    hull.span = nodes.back().slice.index + nodes.back().slice.span - hull.index;
-    out.push_back({path_selection(settings.vertices, std::move(nodes), hull), 1});
-  }
+  for (std::uint64_t round = 0; round < settings.extent().rounds; ++round)
+    out.push_back({leaf_selection(trees, round, shape), 1});
   return out;
 }
 

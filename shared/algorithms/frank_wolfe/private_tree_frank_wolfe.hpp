@@ -8,8 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "shared/algorithms/frank_wolfe/vertex_path.hpp"
-#include "shared/algorithms/mirror/frank_wolfe_tree.hpp"
+#include "shared/algorithms/frank_wolfe/selecting_tree.hpp"
 
 namespace undertone::algorithms {
 

@@ -66,15 +66,20 @@ MethodTraits path_traits(double smoothness) {
   return traits;
 }
 
+Status check_shortest_difference(std::string_view method, double smoothness, double shortest) {
+  if (smoothness * shortest >= kTermBoundMin) return {};
+  return Error{ErrorCode::InvalidArgument,
+               fmt::format("{}: a smoothness of {} over a distance of {} bounds differences by less than {}", method,
+                           smoothness, shortest, kTermBoundMin)};
+}
+
 Status check_path_problem(std::string_view method, const geometry::Vertices& vertices, double smoothness,
                           double shortest, const Problem& problem) {
   const auto refuse = [&](const std::string& what) {
     return Error{ErrorCode::InvalidArgument, fmt::format("{}: {}", method, what)};
   };
   UNDERTONE_TRY(geometry::check_positive(fmt::format("the smoothness of {}", method), smoothness));
-  if (!(smoothness * shortest >= kTermBoundMin))
-    return refuse(fmt::format("a smoothness of {} over a distance of {} bounds differences by less than {}", smoothness,
-                              shortest, kTermBoundMin));
+  UNDERTONE_TRY(check_shortest_difference(method, smoothness, shortest));
   if (vertices.dimension() != problem.dimension)
     return refuse(fmt::format("vertices of {} numbers, and a model of {}", vertices.dimension(), problem.dimension));
   if (!problem.regulariser.is_none())

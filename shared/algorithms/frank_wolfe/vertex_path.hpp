@@ -39,6 +39,9 @@ void save_path(ByteWriter& state, const Eigen::VectorXd& iterate, const std::vec
 /// vanish.
 inline constexpr double kTermBoundMin = 1e-100;
 
+/// Whether a bound on the difference of gradients over such a distance in l1 is large enough to be one.
+[[nodiscard]] Status check_shortest_difference(std::string_view method, double smoothness, double shortest);
+
 /// Whether a problem is one of these methods over the hull of the vertices.
 /// @param shortest the least distance in l1 of two points whose gradients' difference is bounded by the smoothness
 [[nodiscard]] Status check_path_problem(std::string_view method, const geometry::Vertices& vertices, double smoothness,

@@ -5,6 +5,7 @@
 #include "shared/accounting/renyi.hpp"
 #include "shared/algorithms/frank_wolfe/private_poly_frank_wolfe.hpp"
 #include "shared/algorithms/frank_wolfe/private_tree_frank_wolfe.hpp"
+#include "shared/algorithms/frank_wolfe/staged_tree_frank_wolfe.hpp"
 #include "shared/planning/plan.hpp"
 #include "verifier/ledger_texts.hpp"
 
@@ -114,6 +115,66 @@ TEST(PathPlansTest, EveryPhaseSpendsAllOfItOnRecordsOfItsOwn) {
   EXPECT_LE(plan.epsilon().value_rounded_up(),
             accounting::epsilon_of_zcdp(releases::Rho::create(0.2).value(), releases::Delta::create(kDelta).value()) *
                 (1.0 + 1e-8));
+}
+
+Schedule stages(std::vector<algorithms::TreeStage> of) {
+  return algorithms::StagedTreeFrankWolfe::schedule({in_ball(), std::move(of), kSmoothness}, shape());
+}
+
+TEST(PathPlansTest, OneStageIsTheTreeAndSmallerBallsNeedLessNoise) {
+  const releases::SiloFacts silo = silo_of(10 * parts_of(3), approximate(1.0));
+  const Plan tree_plan = make_plan(tree(3), silo).value();
+  EXPECT_EQ(make_plan(stages({{3, 1.0}}), silo).value().releases_text(releases::Block::Training),
+            tree_plan.releases_text(releases::Block::Training));
+  // Scores are of the vertices' own length, and differences of gradients of the points' own distance.
+  const auto scale_of = [&](double radius) {
+    const Plan plan = make_plan(stages({{3, radius}}), silo).value();
+    const auto& selection = std::get<mechanisms::PathSelection>(plan.release({13})->mechanism);
+    return radius * static_cast<double>(selection.draw.range().value()) * selection.lattice.unit() /
+           selection.draw.epsilon().value_rounded_up();
+  };
+  EXPECT_LE(scale_of(0.25), 0.26 * scale_of(1.0));
+}
+
+TEST(PathPlansTest, EveryStageSpendsAllOfItOnABlockOfItsOwn) {
+  const std::vector<algorithms::TreeStage> of{{2, 1.0}, {3, 0.5}, {3, 0.25}};
+  const algorithms::TreeStageTiling tiling = algorithms::tile_tree_stages(of);
+  ASSERT_EQ(tiling.first.size(), 3U);
+  const auto size_of = [&](std::size_t i) {
+    return static_cast<double>(tiling.units[i]) * static_cast<double>(parts_of(of[i].depth));
+  };
+  EXPECT_NEAR(size_of(1) / size_of(0), 2.0, 0.2);
+  EXPECT_NEAR(size_of(2) / size_of(1), 2.0, 1e-12);
+  const std::int64_t records = 5 * static_cast<std::int64_t>(tiling.parts) + 3;
+  for (const releases::Target& target : {pure(1.0), concentrated(0.2)}) {
+    const bool squares = std::holds_alternative<releases::ConcentratedDp>(target);
+    const double most = squares ? 0.2 : 1.0;
+    const Plan plan = make_plan(stages(of), silo_of(records, target)).value();
+    EXPECT_EQ(plan.rounds(), 6U + 14U + 14U);
+    const std::vector<double> charged = charged_by_hand(plan, records, squares);
+    EXPECT_LE(*std::max_element(charged.begin(), charged.end()), most);
+    for (std::size_t i = 0; i < of.size(); ++i) {
+      const auto from = charged.begin() + 5 * static_cast<std::ptrdiff_t>(tiling.first[i]);
+      EXPECT_NEAR(*std::max_element(from, from + 5 * static_cast<std::ptrdiff_t>(size_of(i))), most, 2e-3 * most) << i;
+    }
+    EXPECT_EQ(charged.back(), 0.0);
+  }
+}
+
+TEST(PathPlansTest, StagesThatAreNoneAreRefused) {
+  using algorithms::StagedTreeFrankWolfe;
+  const auto made = [](std::vector<algorithms::TreeStage> of, double smoothness = kSmoothness) {
+    return StagedTreeFrankWolfe::create({in_ball(), std::move(of), smoothness}).has_value();
+  };
+  EXPECT_TRUE(made({{1, 1.0}, {8, 1e-6}}));
+  EXPECT_FALSE(made({}));
+  EXPECT_FALSE(made({9, {1, 1.0}}));
+  EXPECT_FALSE(made({{0, 1.0}}));
+  EXPECT_FALSE(made({{9, 1.0}}));
+  EXPECT_FALSE(made({{1, 0.0}}));
+  EXPECT_FALSE(made({{1, std::nan("")}}));
+  EXPECT_FALSE(made({{1, 1.0}}, 0.0));
+  EXPECT_FALSE(made({{1, 1e-60}}, 1e-60));  // a difference of gradients that is nothing
 }
 
 TEST(PathPlansTest, TheScalesAreTheFormulas) {

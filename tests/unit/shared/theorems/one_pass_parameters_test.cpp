@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "shared/algorithms/frank_wolfe/private_tree_frank_wolfe.hpp"
+#include "shared/algorithms/frank_wolfe/staged_tree_frank_wolfe.hpp"
 #include "shared/algorithms/mirror/one_pass_bounds.hpp"
 #include "shared/theorems/theorem_parameters.hpp"
 
@@ -57,7 +58,8 @@ double one_pass_reason(const TheoremChoice& choice, const std::string& name) {
 
 /// Of a silo whose records' gradients have coordinates of at most 1.
 planning::Plan planned_pass(const TheoremChoice& choice, const TheoremFacts& facts) {
-  const bool selects = choice.method.as<PrivateTreeFrankWolfeSettings>() != nullptr;
+  const bool selects = choice.method.as<PrivateTreeFrankWolfeSettings>() != nullptr ||
+                       choice.method.as<algorithms::StagedTreeFrankWolfeSettings>() != nullptr;
   const releases::Bound bound =
       selects
           ? releases::Bound(releases::MaxBound{releases::CoordinateBound::create(facts.lipschitz).value()})
@@ -205,6 +207,50 @@ TEST(OnePassParametersTest, SelectionsTakeDeeperTreesOfMoreRecordsAndNoneOfMoreS
   EXPECT_EQ(before, 8U);
 }
 
+TEST(OnePassParametersTest, StagesShrinkWhereThereAreRecordsForIt) {
+  TheoremFacts facts = one_pass_facts();
+  facts.strong_convexity = 1.0;  // lambda = 0.1 in l1
+  const auto settings_at = [&](double records) {
+    facts.records = records;
+    const TheoremChoice choice = choose_one_pass(TheoremName::StagedTreeStronglyConvex, facts);
+    EXPECT_FALSE(choice.bound);
+    EXPECT_TRUE(choice.method->make());
+    EXPECT_EQ(planned_pass(choice, facts).rounds(), choice.method->extent().rounds);
+    return *choice.method.as<algorithms::StagedTreeFrankWolfeSettings>();
+  };
+  // Of few records one stage is best, and it is Theorem 7's.
+  const auto few = settings_at(1000.0);
+  ASSERT_EQ(few.stages.size(), 1U);
+  EXPECT_EQ(few.stages.front().depth, 1U);
+  EXPECT_EQ(few.stages.front().radius, 1.0);
+  const auto many = settings_at(1e8);
+  ASSERT_GE(many.stages.size(), 2U);
+  EXPECT_EQ(many.stages.front().radius, 1.0);
+  for (std::size_t i = 1; i < many.stages.size(); ++i)
+    EXPECT_LT(many.stages[i].radius, 0.9 * many.stages[i - 1].radius) << i;
+  facts.strong_convexity = 0.0;
+  EXPECT_FALSE(
+      choose_by_theorem(TheoremName::StagedTreeStronglyConvex, facts, one_pass_problem(), PlannedNoise::Accountant));
+}
+
+TEST(OnePassParametersTest, StagesHaveAFasterRateThanOneTree) {
+  // B over records where selections err by more than sampling does. Theorem 7 has -2/3, with logarithms that grow as b
+  // shrinks; Theorem 9 has -4/3 for a smoothness of L/D in every stage. Of one smoothness for all stages it is steeper:
+  // with D^2 = 2 B/lambda, beta D^2/2^T falls with B itself, and D 2^(T/2) L/(b sqrt w) as sqrt(B)/n.
+  TheoremFacts facts = one_pass_facts();
+  facts.strong_convexity = 2.0;
+  facts.epsilon = 1e-3;
+  const auto slope_of = [&](TheoremName name, const std::string& bound, double from, double to) {
+    const auto at = [&](double records) {
+      facts.records = records;
+      return std::log(one_pass_reason(choose_one_pass(name, facts), bound));
+    };
+    return (at(to) - at(from)) / std::log(to / from);
+  };
+  EXPECT_NEAR(slope_of(TheoremName::PrivateTreeFrankWolfeConvex, "B(T)", 1e8, 1e9), -0.54, 0.02);
+  EXPECT_NEAR(slope_of(TheoremName::StagedTreeStronglyConvex, "B(T) of the last stage", 1e9, 1e11), -1.55, 0.03);
+}
+
 TEST(OnePassParametersTest, WithoutAProvenSmoothnessItIsThatOfL2) {
   for (const TheoremName name : kOnePass) {
     TheoremFacts facts = one_pass_facts();
@@ -304,7 +350,9 @@ TEST(OnePassParametersTest, TheyAreNamedAsJobsNameThem) {
   EXPECT_EQ(to_string(TheoremName::PolyFrankWolfeConvex), "poly_frank_wolfe_convex");
   EXPECT_EQ(to_string(TheoremName::PrivateTreeFrankWolfeConvex), "private_tree_frank_wolfe_convex");
   for (const TheoremName name : theorem_names())
-    EXPECT_EQ(bounds_coordinates(name), name == TheoremName::PrivateTreeFrankWolfeConvex) << to_string(name);
+    EXPECT_EQ(bounds_coordinates(name),
+              name == TheoremName::PrivateTreeFrankWolfeConvex || name == TheoremName::StagedTreeStronglyConvex)
+        << to_string(name);
 }
 
 }  // namespace
