@@ -238,6 +238,77 @@ TEST(LowerBoundsTest, HeavyTailsCostAPowerOfThePrivacy) {
                0.25 * root_d * hard.facts.diameter * std::pow(share, (kOrder - 1.0) / kOrder), 1.3);
 }
 
+TEST(LowerBoundsTest, StronglyConvexHeavyTailsCostThePowerTwice) {
+  // Thesis, Theorems 58 and 170: records as above, and losses ||w||^2/2 - <w, x>, so that mu = 1 and F is
+  // ||w - E x||^2/2: (r^2/mu) min{1, (sqrt d/(sqrt rho n))^((2k-2)/k)}.
+  static constexpr Eigen::Index kDimension = 32;
+  constexpr double kOrder = 4.0;
+  const double root_d = std::sqrt(static_cast<double>(kDimension));
+  Hard hard;
+  hard.facts = lower_facts(4000.0, 0.5);
+  hard.bound = l2_bound;
+  hard.sizes = {0.25, 0.5, 1.0};
+  hard.problem.dimension = kDimension;
+  hard.facts.gap = 0.5 * root_d * root_d;
+  hard.facts.strong_convexity = 1.0;
+  hard.facts.moment = theorems::MomentBound{kOrder, root_d};
+  hard.facts.gradient_variance = root_d * root_d;
+  const double root_rho = theorems::shift_of_each(0.5, kLowerDelta, 1.0).value() / std::sqrt(2.0);
+  const double share = root_d / (root_rho * hard.facts.records * std::sqrt(kSilos));
+  hard.instance = [=](double size, double clip, RandomSource& random) {
+    Eigen::VectorXd mean(kDimension);
+    for (double& value : mean) value = random.below(2) == 0 ? size : -size;
+    mean *= std::pow(share, 1.0 - 1.0 / kOrder);
+    const double kept = std::min(1.0, clip / (std::pow(share, -1.0 / kOrder) * root_d));
+    return Instance{[=](const Eigen::VectorXd& w) { return Eigen::VectorXd(w - kept * mean); },
+                    [mean](const Eigen::VectorXd& w) { return 0.5 * (w - mean).squaredNorm(); }};
+  };
+  // Who knows nothing loses half of r^2 (..)^((2k-2)/k).
+  expect_above(TheoremName::HeavyTailedProximal, hard,
+               0.125 * root_d * root_d * std::pow(share, (2.0 * kOrder - 2.0) / kOrder));
+}
+
+TEST(LowerBoundsTest, OverTheL1BallSmoothLossesPayAPowerOfTwoThirds) {
+  // Asi, Feldman, Koren and Talwar 2021, Theorem 11: L D min{(n eps)^(-2/3), sqrt d/(n eps)}. Here f = (<a, x> - 1)^2/2
+  // over the l1 ball of radius 1, a in {+-1}^d with the mean theta s, s in {+-1}^d: F = ((theta <s, x> - 1)^2 + (1 -
+  // theta^2) ||x||^2)/2. One coordinate alone costs more than it gains: whoever is to come near s/d has to know most of
+  // s, which privacy hides where theta is sqrt d/(n eps); with d = (n eps)^(2/3) theta is 1/d, the (n eps)^(-2/3).
+  static constexpr Eigen::Index kDimension = 64;
+  const auto d = static_cast<double>(kDimension);
+  Hard hard;
+  hard.facts = lower_facts(512.0, 0.5);  // n eps sqrt N = d^(3/2)
+  hard.problem.dimension = kDimension;
+  hard.problem.domain = geometry::Domain::l1_ball(1.0).value();
+  hard.facts.lipschitz = 2.0;  // of a coordinate
+  hard.facts.smoothness_l1 = 1.0;
+  hard.facts.smoothness = d;
+  hard.facts.gap = 1.0;
+  hard.bound = [](double clip) {
+    return releases::DualBound::create(releases::ClipNorm::create(clip).value(), INFINITY, kDimension).value();
+  };
+  hard.sizes = {hidden(hard.facts, kDimension), 3.0 * hidden(hard.facts, kDimension)};
+  hard.instance = [d](double theta, double, RandomSource& random) {
+    Eigen::VectorXd mean(kDimension);
+    for (double& value : mean) value = random.below(2) == 0 ? theta : -theta;
+    const auto value = [=](const Eigen::VectorXd& x) {
+      return 0.5 * (std::pow(mean.dot(x) - 1.0, 2) + (1.0 - theta * theta) * x.squaredNorm());
+    };
+    // Of all points along s, c s/d with c in [0, 1].
+    const double along = std::min(1.0, theta / (theta * theta + (1.0 - theta * theta) / d));
+    const double least = value(mean * (along / (theta * d)));
+    return Instance{[=](const Eigen::VectorXd& x) {
+                      return Eigen::VectorXd(mean * (mean.dot(x) - 1.0) + (1.0 - theta * theta) * x);
+                    },
+                    [=](const Eigen::VectorXd& x) { return value(x) - least; }};
+  };
+  const double bound = 0.25 * hidden(hard.facts, kDimension);
+  // Noised vectors on trees pay for the dimension besides.
+  expect_above(TheoremName::TreeFrankWolfeConvex, hard, bound, 3.0);
+  hard.bound = l2_bound;
+  hard.facts.lipschitz = 2.0 * std::sqrt(d);
+  expect_above(TheoremName::ConstrainedMirrorConvex, hard, bound, 2.0);
+}
+
 TEST(LowerBoundsTest, OverTheL1BallLossesWithKinksPayForTheDimension) {
   // Asi, Feldman, Koren and Talwar 2021, Theorem 10, and Bassily, Guzman and Nandi 2021, Theorems 15, 18, 19 at
   // p = 1 + 1/ln d: f = ||x - z||_1, z in {+-R/d}^d, in the mean s_j size R/d: L D sqrt d/(n eps ln d).
