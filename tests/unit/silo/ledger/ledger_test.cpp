@@ -424,6 +424,44 @@ TEST_F(LedgerTest, JobsAddUpUntilTheBudgetRefuses) {
   EXPECT_EQ(ledger.account({sha256(job_), {3}}), nullptr);
 }
 
+TEST_F(LedgerTest, WhoSpeaksInOneRoundAloneIsChargedForEveryRound) {
+  // Thesis, Algorithm 15: a record's report is random in one round of d, and in the others it says 0 for sure. All rounds
+  // together are as private as one of them, and no ledger can know that: d jobs of a round are charged d times, and of
+  // one job's d rounds none is answered with the noise of the whole.
+  releases::Ask ask = plan_.release({0})->ask;
+  ask.form = releases::SumForm{{}, releases::ReportsForm{releases::Randomiser::Direction}};
+  releases::SiloFacts facts = member_.facts;
+  facts.target = releases::PureDp{releases::Epsilon::create(2.0).value()};
+  const planning::Plan one = planning::make_plan({{ask, 1}}, facts).value();
+  const planning::Plan eight = planning::make_plan({{ask, 8}}, facts).value();
+  const Budget budget{*releases::EpsilonAmount::rounded_down(5.0), *releases::DeltaAmount::rounded_down(1e-2)};
+  {
+    Ledger ledger = open(dataset_, budget).value();
+    for (std::uint8_t job = 1; job <= 3; ++job) {
+      const RunId run{sha256(job_), {job}};
+      const Status reserved = ledger.reserve(run, one, job_);
+      EXPECT_EQ(reserved.has_value(), job <= 2);
+      if (!reserved) {
+        EXPECT_EQ(reserved.error().code, ErrorCode::BudgetExhausted);
+      }
+    }
+    EXPECT_GT(ledger.epsilon_reserved().value_rounded_up(), 3.99);
+    close();
+  }
+  std::filesystem::remove(file());
+  std::filesystem::remove(head_file());
+  Ledger ledger = open(dataset_, budget).value();
+  ASSERT_TRUE(ledger.reserve(run_, eight, job_));
+  for (std::uint64_t round = 0; round < 8; ++round) {
+    EXPECT_FALSE(ledger.authorise(run_, {round}, *one.release({0}), query(round))) << round;
+    Result<SpendToken> token = ledger.authorise(run_, {round}, *eight.release({round}), query(round));
+    ASSERT_TRUE(token) << token.error().message;
+    ASSERT_TRUE(ledger.commit(*std::move(token), "a reply", NoiseKind::Secure));
+  }
+  close();
+  EXPECT_TRUE(verify().problems.empty());
+}
+
 TEST_F(LedgerTest, ABudgetOfZeroAllowsNothing) {
   for (const Budget& nothing : {Budget{{}, budget_.delta}, Budget{budget_.epsilon, {}}}) {
     Ledger ledger = open(dataset_, nothing).value();
