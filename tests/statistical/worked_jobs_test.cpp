@@ -6,6 +6,7 @@
 #include "shared/base/files.hpp"
 #include "shared/jobs/job.hpp"
 #include "simulation/simulate.hpp"
+#include "tests/support/measured_page.hpp"
 
 namespace undertone::lab {
 namespace {
@@ -80,6 +81,16 @@ TEST(WorkedJobsTest, EveryOneLearnsWhatItIsSaidToOverSeeds) {
     SCOPED_TRACE(job.name);
     EXPECT_GT(mean_accuracy(job.name), threshold_of(job));
   }
+}
+
+TEST(WorkedJobsTest, PagesSayWhatIsStatedHere) {
+  const auto stated = [](const std::string& name) {
+    const auto* found = std::find_if(std::begin(kWorkedJobs), std::end(kWorkedJobs),
+                                     [&](const WorkedJob& job) { return job.name == name; });
+    return found == std::end(kWorkedJobs) ? 0.0 : found->accuracy;
+  };
+  tests::expect_on_page("geometry.md", "accuracy # in one round, # of 30 rounds of SGD (means of 120 seeds)",
+                        {stated("breast-cancer-objective"), stated("breast-cancer")}, 3);
 }
 
 TEST(WorkedJobsTest, NoneIsLeftOut) {

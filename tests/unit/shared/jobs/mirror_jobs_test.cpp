@@ -6,6 +6,7 @@
 #include "shared/jobs/job.hpp"
 #include "shared/jobs/planner.hpp"
 #include "shared/jobs/vertex_choices.hpp"
+#include "tests/support/measured_page.hpp"
 
 /// Jobs whose gradients are bounded in the dual of their algorithm's norm.
 namespace undertone::jobs {
@@ -387,6 +388,9 @@ TEST(MirrorJobsTest, TheoremsRefuseWhatTheirMethodsDo) {
     printed["privacy"]["calibration"] = {{"by", "theorem"}};
     if (std::string(method) == "lp_sgd") {
       EXPECT_EQ(parse_job(printed.dump(), "job.json").value().algorithm->extent().rounds, 640'000U);  // (400 2)^2
+      const Job whole = parse_job(printed.dump(), "job.json").value();
+      tests::expect_on_page("geometry.md", "keeps what it promises (# where 1 was, 400 records)",
+                            {plan_of(whole, whole.cohort.front()).value().epsilon().value_rounded_up()}, 2);
       for (Json& silo : printed["cohort"]) silo["records"] = 501;
       mirror_finds(printed, "T = (n N)^2 = 1004004 rounds for n = 501 records of each of N = 2 silos");
     } else {

@@ -8,6 +8,7 @@
 #include "shared/base/random_source.hpp"
 #include "shared/geometry/duality_map.hpp"
 #include "silo/oracles/sum_oracle.hpp"
+#include "tests/support/measured_page.hpp"
 
 namespace undertone::mechanisms {
 namespace {
@@ -115,6 +116,17 @@ TEST(GeneralisedGaussianSumTest, TheEventKeepsWhatItPromises) {
   const double kappa = 4.0;
   EXPECT_LE(epsilon_at(2.0 * kappa * (log_delta + 1.0)), 1.0);
   EXPECT_GT(epsilon_at(2.0 * kappa * (log_delta + 1.0)), 0.75);
+  // The source's own account has D_alpha = alpha^2 eps^2/(4 l (alpha - 1)) there, l = ln(1/delta), and so, at the best
+  // alpha = 1 + sqrt(1 + 4 l^2/eps^2), an epsilon of eps^2/(2 l) (1 + sqrt(1 + 4 l^2/eps^2)).
+  const auto of_source = [log_delta](double epsilon) {
+    const double share = 2.0 * log_delta / epsilon;
+    return epsilon / share * (1.0 + std::sqrt(1.0 + share * share));
+  };
+  EXPECT_NEAR(of_source(1.0), 1.044, 1e-3);
+  tests::expect_on_page("geometry.md", "own account # epsilon at (1, 1e-5), # at epsilon 4.",
+                        {of_source(1.0), of_source(4.0)}, 2);
+  tests::expect_on_page("geometry.md", "(ln(1/delta) + epsilon)/epsilon^2, then costs # |",
+                        {epsilon_at(2.0 * kappa * (log_delta + 1.0))}, 2);
 }
 
 /// Un-noised sums of two neighbours, each of one record: how far apart they are in l_r, in lattice units.

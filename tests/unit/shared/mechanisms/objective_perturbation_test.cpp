@@ -7,6 +7,8 @@
 #include <limits>
 #include <vector>
 
+#include "tests/support/measured_page.hpp"
+
 namespace undertone::mechanisms {
 namespace {
 
@@ -92,6 +94,11 @@ TEST(ObjectivePerturbationTest, ThePrintedNoiseHasTheDeltaOfTheCounterExample) {
   EXPECT_NEAR(printed_objective_delta(epsilon(1.0), delta(1e-5)), 1.84e-3, 5e-6);
   EXPECT_NEAR(printed_objective_delta(epsilon(2.0), delta(1e-5)), 5.8e-3, 5e-5);
   EXPECT_NEAR(printed_objective_delta(epsilon(0.5), delta(1e-5)), 7.3e-4, 5e-6);
+  const auto printed_delta = [](double at_epsilon) {
+    return 1e5 * printed_objective_delta(epsilon(at_epsilon), delta(1e-5));
+  };
+  tests::expect_on_page("geometry.md", "delta is # times what was promised (1e-5 at epsilon 1; # at 2, # at 0.5)",
+                        {printed_delta(1.0), printed_delta(2.0), printed_delta(0.5)}, 0);
 }
 
 TEST(ObjectivePerturbationTest, ItsNoiseIsAtMostTheCorrectedOne) {
@@ -104,6 +111,11 @@ TEST(ObjectivePerturbationTest, ItsNoiseIsAtMostTheCorrectedOne) {
   // 2 sqrt(8 ln(2e6) + 4) / 1000 = 2 sqrt(120.069) / 1000, and sqrt(2 ln 1e6) / 1000.
   EXPECT_NEAR(corrected_objective_stddev(epsilon(1.0), delta(1e-6), 1.0, 1000), 0.0219152, 1e-7);
   EXPECT_NEAR(printed_objective_stddev(epsilon(1.0), delta(1e-6), 1.0, 1000), 0.00525652, 1e-8);
+  const double own = made(facts(1000), 1.0).noise_stddev();
+  tests::expect_on_page("geometry.md", "has # times that deviation at (1, 1e-6), # of the known correction's",
+                        {own / printed_objective_stddev(epsilon(1.0), delta(1e-6), 1.0, 1000),
+                         own / corrected_objective_stddev(epsilon(1.0), delta(1e-6), 1.0, 1000)},
+                        2);
 }
 
 TEST(ObjectivePerturbationTest, DeterminantsAndDensitiesSpendTheEpsilonAndNoMore) {
