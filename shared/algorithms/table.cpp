@@ -23,9 +23,11 @@
 #include "shared/algorithms/public/throw_away.hpp"
 #include "shared/algorithms/sgd/accelerated_sgd.hpp"
 #include "shared/algorithms/sgd/local_sgd.hpp"
+#include "shared/algorithms/sgd/localized_subgradient.hpp"
 #include "shared/algorithms/sgd/lp_sgd.hpp"
 #include "shared/algorithms/sgd/minibatch_sgd.hpp"
 #include "shared/algorithms/sgd/scaffold.hpp"
+#include "shared/algorithms/sgd/strongly_convex_sgd.hpp"
 
 namespace undertone::algorithms {
 namespace {
@@ -36,6 +38,10 @@ constexpr NamedMethod kMethods[] = {
     {MinibatchSgd::kSemiLdpName, MinibatchSgd::parse_semi_ldp},
     {AcceleratedSgd::kName, AcceleratedSgd::parse},
     {AcceleratedSgd::kLocalizedName, AcceleratedSgd::parse_localized},
+    {StronglyConvexSgd::kName, StronglyConvexSgd::parse},
+    {LocalizedSubgradient::kRegularisedName, LocalizedSubgradient::parse_regularised},
+    {LocalizedSubgradient::kName, LocalizedSubgradient::parse},
+    {LocalizedSubgradient::kStagedName, LocalizedSubgradient::parse_staged},
     {ProximalSgd::kName, ProximalSgd::parse},
     {ProxSvrg::kName, ProxSvrg::parse},
     {Spider::kName, Spider::parse},

@@ -10,6 +10,7 @@
 #include "shared/algorithms/number.hpp"
 #include "shared/algorithms/proximal/proximal_sgd.hpp"
 #include "shared/algorithms/sgd/accelerated_sgd.hpp"
+#include "shared/algorithms/sgd/strongly_convex_sgd.hpp"
 #include "shared/theorems/predicted_risk.hpp"
 #include "shared/theorems/proximal_parameters.hpp"
 
@@ -32,20 +33,6 @@ struct Rounds {
   Oracle oracle;
   double risk = 0.0;
 };
-
-Status check(const TheoremConditions& conditions) {
-  const TheoremFacts& facts = conditions.facts();
-  if (conditions.noise() == PlannedNoise::Printed)
-    return conditions.refuse("its printed noise is of zCDP: expected the accountant's noise, which is less");
-  if (!facts.moment) return conditions.refuse("it is of a bounded moment: expected privacy.moments");
-  if (!(facts.moment->bound >= kMomentClipMin && facts.moment->bound <= kMomentClipMax))
-    return conditions.refuse(fmt::format("the moment's bound must be from {} to {}, got {}", kMomentClipMin,
-                                         kMomentClipMax, facts.moment->bound));
-  if (facts.answering < facts.silos)
-    return conditions.refuse("it has no form for rounds in which some silos answer: expected all of them");
-  if (conditions.shuffled()) return conditions.refuse("it is not made for binomial sums yet");
-  return {};
-}
 
 /// The variance is phi^2/(MK) of the draw of records, where phi^2 is r^2 if the job says nothing, and d sigma^2 of the
 /// noise.
@@ -119,12 +106,36 @@ void explain(const TheoremConditions& conditions, const Rounds& best, TheoremCho
   choice.reasons.push_back({"batch", best.batch, "floor(n/R): every round a part of its own"});
 }
 
+/// This says where a condition number is larger than what the theorem's rate is of: of utility, not of privacy.
+void explain_condition(const TheoremConditions& conditions, double kappa, TheoremChoice& choice) {
+  const double records = std::max(3.0, conditions.facts().records);
+  const double most = records / std::log(records);
+  choice.reasons.push_back(
+      {"kappa", kappa,
+       kappa <= most ? std::string("beta/mu")
+                     : fmt::format("beta/mu: the rate is of at most n/ln n = {:.4g}, and is none here", most)});
+}
+
 }  // namespace
+
+Status check_moment(const TheoremConditions& conditions) {
+  const TheoremFacts& facts = conditions.facts();
+  if (conditions.noise() == PlannedNoise::Printed)
+    return conditions.refuse("its printed noise is of zCDP: expected the accountant's noise, which is less");
+  if (!facts.moment) return conditions.refuse("it is of a bounded moment: expected privacy.moments");
+  if (!(facts.moment->bound >= kMomentClipMin && facts.moment->bound <= kMomentClipMax))
+    return conditions.refuse(fmt::format("the moment's bound must be from {} to {}, got {}", kMomentClipMin,
+                                         kMomentClipMax, facts.moment->bound));
+  if (facts.answering < facts.silos)
+    return conditions.refuse("it has no form for rounds in which some silos answer: expected all of them");
+  if (conditions.shuffled()) return conditions.refuse("it is not made for binomial sums yet");
+  return {};
+}
 
 double stated_clip(double clip) { return std::strtod(fmt::format("{:.4g}", clip).c_str(), nullptr); }
 
 Result<TheoremChoice> choose_heavy_tailed_convex(const TheoremConditions& conditions) {
-  if (Status fits = check(conditions); !fits) return fits.error();
+  if (Status fits = check_moment(conditions); !fits) return fits.error();
   if (Status fits = conditions.bounded_domain(); !fits) return fits.error();
   const double diameter = conditions.facts().diameter;
   const double beta = conditions.facts().smoothness + conditions.problem().regulariser.l2();
@@ -159,8 +170,40 @@ Result<TheoremChoice> choose_heavy_tailed_convex(const TheoremConditions& condit
   return conditions.finish(std::move(choice));
 }
 
+Result<TheoremChoice> choose_heavy_tailed_strongly_convex(const TheoremConditions& conditions) {
+  if (Status fits = check_moment(conditions); !fits) return fits.error();
+  const TheoremFacts& facts = conditions.facts();
+  const double beta = facts.smoothness + conditions.problem().regulariser.l2();
+  if (Status fits = conditions.strongly_convex(beta); !fits) return fits.error();
+  const double distance = conditions.reach();
+  if (Status fits = conditions.positive("the distance D to the optimum", distance); !fits) return fits.error();
+  if (facts.records < 2.0)
+    return conditions.refuse(fmt::format("n = {} records, expected at least 2: a part for each round", facts.records));
+  const double mu = facts.strong_convexity;
+  const double kappa = beta / mu;
+  const auto risk_of = [&](const Oracle& oracle, std::uint64_t rounds) {
+    if (rounds < 2) return std::numeric_limits<double>::infinity();
+    const double last = number(rounds) - 1.0;
+    return 32.0 * beta * distance * distance * std::exp(-last / (4.0 * kappa)) + 72.0 * oracle.variance / (mu * last) +
+           2.0 * oracle.bias * oracle.bias / mu;
+  };
+  UNDERTONE_TRY(const Rounds best, best_rounds(conditions, risk_of));
+  TheoremChoice choice = conditions.begin(
+      kPopulationRisk, algorithms::StronglyConvexSgdSettings{conditions.problem(), best.rounds, beta, mu});
+  explain(conditions, best, choice);
+  explain_condition(conditions, kappa, choice);
+  // r^2/mu (1/n + (sqrt(d kappa ln n)/A)^((2k-2)/k)).
+  const MomentBound& moment = *facts.moment;
+  UNDERTONE_TRY(const double unit, conditions.one_pass_noise_variance(facts.records));
+  const double log_n = std::log(std::max(2.0, facts.records));
+  const double noise = std::sqrt(conditions.dimension() * unit * kappa * log_n) / 2.0;
+  choice.rate = moment.bound * moment.bound / mu *
+                (1.0 / (facts.records * facts.answering) + std::pow(noise, (2.0 * moment.order - 2.0) / moment.order));
+  return conditions.finish(std::move(choice));
+}
+
 Result<TheoremChoice> choose_heavy_tailed_proximal(const TheoremConditions& conditions) {
-  if (Status fits = check(conditions); !fits) return fits.error();
+  if (Status fits = check_moment(conditions); !fits) return fits.error();
   const TheoremFacts& facts = conditions.facts();
   if (Status fits = conditions.strongly_convex(facts.smoothness); !fits) return fits.error();
   if (Status fits = conditions.positive("the gap Delta", facts.gap); !fits) return fits.error();
@@ -176,6 +219,7 @@ Result<TheoremChoice> choose_heavy_tailed_proximal(const TheoremConditions& cond
   TheoremChoice choice = conditions.begin(kPopulationRisk, settings);
   explain(conditions, best, choice);
   choice.reasons.push_back({"step_size", settings.step_size, "1/(2 beta)"});
+  explain_condition(conditions, beta / mu, choice);
   const MomentBound& moment = *facts.moment;
   UNDERTONE_TRY(const double unit, conditions.one_pass_noise_variance(facts.records));
   const double kappa = beta / mu;

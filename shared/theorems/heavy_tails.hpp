@@ -10,9 +10,15 @@ namespace undertone::theorems {
 /// that the accountant plans.
 /// @pre facts().moment; facts().lipschitz is 1, so that noise is that of a clip of 1
 
+/// Whether the facts have a moment that a clip can follow from, of silos that all answer with the accountant's noise.
+[[nodiscard]] Status check_moment(const TheoremConditions& conditions);
+
 /// This is clipped accelerated SGD (AC-SA), for convex and smooth losses on a bounded domain. Source: Theorem 59,
 /// Proposition 172; spec heavy-tailed 5.4.
 [[nodiscard]] Result<TheoremChoice> choose_heavy_tailed_convex(const TheoremConditions& conditions);
+/// This is clipped SGD for smooth and strongly convex losses. Its bound is 32 beta D^2 exp(-T/(4 kappa)) + 72
+/// (variance)/(mu T) + 2 bias^2/mu, T = R - 1. Source: Theorem 61, Proposition 174; spec heavy-tailed 5.5.
+[[nodiscard]] Result<TheoremChoice> choose_heavy_tailed_strongly_convex(const TheoremConditions& conditions);
 /// This is clipped proximal SGD, for smooth losses that are proximal-PL and perhaps not convex. Source: Theorem 63,
 /// Proposition 177; spec heavy-tailed 5.6.
 [[nodiscard]] Result<TheoremChoice> choose_heavy_tailed_proximal(const TheoremConditions& conditions);

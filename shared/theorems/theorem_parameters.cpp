@@ -7,6 +7,7 @@
 
 #include "shared/theorems/accelerated_parameters.hpp"
 #include "shared/theorems/constraint_parameters.hpp"
+#include "shared/theorems/heavy_kinks.hpp"
 #include "shared/theorems/heavy_tails.hpp"
 #include "shared/theorems/minibatch_parameters.hpp"
 #include "shared/theorems/mirror_parameters.hpp"
@@ -183,8 +184,14 @@ constexpr Theorem kTheorems[] = {
      TheoremLosses::ConvexWithKinks, choose_lp_sgd_convex},
     {TheoremName::HeavyTailedConvex, "heavy_tailed_convex", "Theorem 59", TheoremLosses::Convex,
      choose_heavy_tailed_convex, kNotShuffled, nullptr, false, true},
+    {TheoremName::HeavyTailedStronglyConvex, "heavy_tailed_strongly_convex", "Theorem 61", TheoremLosses::Convex,
+     choose_heavy_tailed_strongly_convex, kNotShuffled, nullptr, false, true},
     {TheoremName::HeavyTailedProximal, "heavy_tailed_proximal", "Theorem 63", TheoremLosses::Smooth,
      choose_heavy_tailed_proximal, kNotShuffled, nullptr, false, true},
+    {TheoremName::HeavyTailedLocalized, "heavy_tailed_localized", "Theorem 50", TheoremLosses::ConvexWithKinks,
+     choose_heavy_tailed_localized, kNotShuffled, nullptr, false, true},
+    {TheoremName::HeavyTailedStaged, "heavy_tailed_staged", "Theorem 56", TheoremLosses::ConvexWithKinks,
+     choose_heavy_tailed_staged, kNotShuffled, nullptr, false, true},
 };
 
 constexpr bool in_order() {

@@ -38,7 +38,10 @@ enum class TheoremName : std::uint8_t {
   StagedTreeStronglyConvex,         // non-euclidean A4, selections
   LpSgdConvex,                      // non-euclidean B4
   HeavyTailedConvex,                // Theorem 59
+  HeavyTailedStronglyConvex,        // Theorem 61
   HeavyTailedProximal,              // Theorem 63: proximal-PL
+  HeavyTailedLocalized,             // Theorem 50
+  HeavyTailedStaged,                // Theorem 56
 };
 
 /// Every theorem there is, in the order of the reference. Nothing else lists them.

@@ -264,8 +264,9 @@ TEST(LowerBoundsTest, StronglyConvexHeavyTailsCostThePowerTwice) {
                     [mean](const Eigen::VectorXd& w) { return 0.5 * (w - mean).squaredNorm(); }};
   };
   // Who knows nothing loses half of r^2 (..)^((2k-2)/k).
-  expect_above(TheoremName::HeavyTailedProximal, hard,
-               0.125 * root_d * root_d * std::pow(share, (2.0 * kOrder - 2.0) / kOrder));
+  const double bound = 0.125 * root_d * root_d * std::pow(share, (2.0 * kOrder - 2.0) / kOrder);
+  expect_above(TheoremName::HeavyTailedProximal, hard, bound);
+  expect_above(TheoremName::HeavyTailedStronglyConvex, hard, bound, 10.0);
 }
 
 TEST(LowerBoundsTest, OverTheL1BallSmoothLossesPayAPowerOfTwoThirds) {

@@ -38,7 +38,8 @@ TEST(AuditCommandTest, EveryMethodIsAuditedOrRefusedInWords) {
                                          "noisy_minibatch_sgd, moments",
                                          "spider_alternate, projected features",
                                          "ldp_sgd",
-                                         "semi_ldp_sgd"};
+                                         "semi_ldp_sgd",
+                                         "staged_tree_frank_wolfe"};
   const tests::TemporaryFolder folder;
   for (const auto& [name, federation] : tests::federations_of_every_algorithm()) {
     SCOPED_TRACE(name);

@@ -10,6 +10,8 @@
 #include "shared/accounting/gaussian_accountant.hpp"
 #include "shared/algorithms/proximal/proximal_sgd.hpp"
 #include "shared/algorithms/sgd/accelerated_sgd.hpp"
+#include "shared/algorithms/sgd/strongly_convex_sgd.hpp"
+#include "shared/base/random_source.hpp"
 #include "shared/jobs/planner.hpp"
 #include "shared/theorems/theorem_parameters.hpp"
 #include "tests/support/small_federation.hpp"
@@ -172,6 +174,106 @@ TEST(HeavyTailsTest, ProximalStepsReadEveryRecordOnce) {
   EXPECT_LT(*choice.bound, facts.gap);
 }
 
+/// This is Lemma 175 of the thesis for the explicit steps: of r' = (1 - a eta) r - b eta s + c eta^2 with r, s >= 0 the
+/// weighed mean of b s is at most 32 g r_0 exp(-a T/(2 g)) + 36 c/(a T), here a = mu/2, b = 2, g = beta.
+TEST(StronglyConvexSgdTest, ItsStepsAndWeightsKeepTheLemmasBound) {
+  RandomSource random(9);
+  double nearest = 0.0;
+  for (int instance = 0; instance < 20'000; ++instance) {
+    const double mu = std::exp(4.0 * random.unit() - 3.0);
+    const double beta = mu * std::exp(5.0 * random.unit());
+    const auto rounds = static_cast<std::uint64_t>(2.0 + std::exp(6.0 * random.unit()));
+    const double c = std::exp(8.0 * random.unit() - 6.0);
+    const double start = std::exp(4.0 * random.unit() - 2.0);
+    const double last = static_cast<double>(rounds) - 1.0;
+    double r = start;
+    double weights = 0.0;
+    double sum = 0.0;
+    const int spends = static_cast<int>(random.below(3));
+    for (std::uint64_t t = 0; t < rounds; ++t) {
+      const algorithms::WeighedStep step = algorithms::weighed_step(t, rounds, beta, mu);
+      ASSERT_GT(step.step_size, 0.0);
+      ASSERT_LE(step.step_size, (1.0 + 1e-12) / beta);
+      ASSERT_GE(step.weight, 0.0);
+      ASSERT_LE(step.weight, 1.0 + 1e-12);
+      const double reserve = (1.0 - 0.5 * mu * step.step_size) * r + c * step.step_size * step.step_size;
+      // All of it at once, none of it until the end, or some of it.
+      const double share = spends == 0 ? 1.0 : spends == 1 ? (t + 1 == rounds ? 1.0 : 0.0) : random.unit();
+      const double s = share * reserve / (2.0 * step.step_size);
+      r = reserve - 2.0 * step.step_size * s;
+      weights += step.weight;
+      sum += step.weight * 2.0 * s;
+    }
+    const double bound = 32.0 * beta * start * std::exp(-0.25 * mu * last / beta) + 72.0 * c / (mu * last);
+    nearest = std::max(nearest, sum / weights / bound);
+  }
+  EXPECT_LE(nearest, 1.0);
+  EXPECT_GT(nearest, 0.05);
+}
+
+TEST(StronglyConvexSgdTest, WithoutNoiseItReachesTheOptimumAndReadsEveryRecordOnce) {
+  // |w - c|^2/2 + ... with curvatures 0.5 and 2: at kappa = 4 few rounds are enough.
+  algorithms::Problem problem;
+  problem.dimension = 2;
+  const Eigen::Vector2d curvature(0.5, 2.0);
+  const Eigen::Vector2d best(0.7, -0.4);
+  for (const std::uint64_t rounds : {6U, 60U}) {  // either form of the steps
+    const algorithms::StronglyConvexSgdSettings settings{problem, rounds, 2.0, 0.5};
+    const auto algorithm = algorithms::StronglyConvexSgd::create(settings).value();
+    algorithms::Step step = algorithm->start();
+    for (std::uint64_t round = 0; std::holds_alternative<queries::Query>(step); ++round) {
+      const Eigen::VectorXd& point = queries::point_of(std::get<queries::Query>(step).question);
+      folds::Gathered gathered;
+      gathered.round = RoundIndex{round};
+      gathered.replies = 1;
+      gathered.value = folds::Mean{curvature.cwiseProduct(point - best), {}};
+      step = algorithm->advance(gathered).value();
+    }
+    const Eigen::VectorXd found = std::get<algorithms::Finished>(step).outcome.vectors.at("weights");
+    EXPECT_LT((found - best).norm(), rounds == 6U ? 0.35 : 1e-3) << rounds;
+    std::set<std::uint64_t> parts;
+    for (const planning::ScheduledRounds& part :
+         algorithms::StronglyConvexSgd::schedule(settings, {releases::L2Bound{*releases::ClipNorm::create(1.0)}, 1.0}))
+      parts.insert(part.ask.records.slice.value().index);
+    EXPECT_EQ(parts.size(), rounds);
+  }
+  EXPECT_FALSE(algorithms::StronglyConvexSgd::create({problem, 0, 2.0, 0.5}));
+  EXPECT_FALSE(algorithms::StronglyConvexSgd::create({problem, 4, 0.5, 2.0}));
+  EXPECT_FALSE(algorithms::StronglyConvexSgd::create({problem, 4, 0.5, 0.0}));
+}
+
+/// The bound is worked out again, and no clip nearby has a less one.
+TEST(HeavyTailsTest, StronglyConvexRoundsAndClipAreThoseOfTheLeastBound) {
+  for (const double order : {2.0, 4.0}) {
+    const TheoremFacts facts = heavy_facts(order, 1.0);
+    const TheoremChoice choice = chosen(TheoremName::HeavyTailedStronglyConvex, facts).value();
+    const auto* settings = choice.method.as<algorithms::StronglyConvexSgdSettings>();
+    ASSERT_NE(settings, nullptr);
+    EXPECT_EQ(settings->smoothness, 1.0);
+    EXPECT_EQ(settings->strong_convexity, 0.5);
+    const double signal = shift_of_each(1.0, facts.delta, 1.0).value() * facts.records * std::sqrt(facts.silos);
+    const auto bound_of = [&](double rounds, double clip) {
+      const double bias = bias_of_clip(*facts.moment, clip);
+      const double variance = 50.0 * 4.0 * clip * clip * rounds * rounds / (signal * signal) +
+                              facts.gradient_variance * rounds / (facts.records * facts.silos);
+      return 32.0 * std::exp(-(rounds - 1.0) / 8.0) + 72.0 * variance / (0.5 * (rounds - 1.0)) + 4.0 * bias * bias;
+    };
+    const auto rounds = static_cast<double>(settings->rounds);
+    EXPECT_NEAR(*choice.bound / bound_of(rounds, *choice.clip), 1.0, 0.02);
+    for (const double other : {0.5, 0.8, 1.25, 2.0})
+      EXPECT_GT(bound_of(rounds, *choice.clip * other), bound_of(rounds, *choice.clip)) << other;
+    for (const double other : {0.7, 1.4})
+      EXPECT_GT(bound_of(std::round(rounds * other), *choice.clip) * 1.01, *choice.bound);
+  }
+  TheoremFacts flat = heavy_facts(2.0, 1.0, 100.0);
+  flat.strong_convexity = 0.001;
+  const TheoremChoice choice = chosen(TheoremName::HeavyTailedStronglyConvex, flat).value();
+  const auto reason = std::find_if(choice.reasons.begin(), choice.reasons.end(),
+                                   [](const TheoremChoice::Reason& one) { return one.name == "kappa"; });
+  ASSERT_NE(reason, choice.reasons.end());
+  EXPECT_NE(reason->why.find("at most n/ln n = 21.71, and is none here"), std::string::npos) << reason->why;
+}
+
 /// The proximal step takes the regulariser, and what it takes is no part of the modulus of what remains: the bound of a
 /// job that has one is worked out again with less.
 TEST(HeavyTailsTest, ARegulariserThatTheProximalStepTakesMakesTheBoundLarger) {
@@ -253,7 +355,8 @@ TEST(HeavyTailsTest, RunsOnHeavyTailedRecordsStayBelowTheirBounds) {
   constexpr Eigen::Index kDimension = 5;
   const double mean_length = kParetoScale * kParetoIndex / (kParetoIndex - 1.0);
   const double at_the_start = 0.5 * mean_length * mean_length / static_cast<double>(kDimension);
-  for (const TheoremName name : {TheoremName::HeavyTailedConvex, TheoremName::HeavyTailedProximal}) {
+  for (const TheoremName name :
+       {TheoremName::HeavyTailedConvex, TheoremName::HeavyTailedProximal, TheoremName::HeavyTailedStronglyConvex}) {
     double before = at_the_start;
     for (const double records : {1'000.0, 8'000.0}) {
       TheoremFacts facts = heavy_facts(4.0, 4.0, records);
