@@ -117,10 +117,15 @@ Json moments_of(const jobs::Job& job, double noise_stddev) {
   const jobs::MomentClip& moments = *job.moments;
   const double dimension = static_cast<double>(job.model->dimension());
   const double signal = 2.0 * moments.clip / noise_stddev;
-  Json out = {{"order", moments.bound.order}, {"bound", moments.bound.bound},
-              {"source", moments.source},     {"clip_norm", moments.clip},
-              {"bias", moments.bias},         {"noise", std::sqrt(dimension) * noise_stddev},
+  Json out = {{"order", moments.bound.order},
+              {"bound", moments.bound.bound},
+              {"source", moments.source},
+              {"clip_norm", moments.clip},
+              {"shortest_clip", moments.shortest},
+              {"bias", moments.bias},
+              {"noise", std::sqrt(dimension) * noise_stddev},
               {"others", Json::array()}};
+  if (moments.shortest < moments.clip) return out;  // clips of phases follow from more than one mean's error
   for (const double order : {2.0, 4.0, 8.0}) {
     if (order == moments.bound.order) continue;
     const theorems::MomentBound other{order, moments.bound.bound};
@@ -137,8 +142,12 @@ void print_moments(const jobs::Job& job, double noise_stddev) {
   const Json said = moments_of(job, noise_stddev);
   fmt::print("clip norm {}\n", jobs::described(*job.moments));
   if (said.is_null()) return;
-  fmt::print("    a round's mean is off by {:.4g} at most for being clipped, and by {:.4g} for the noise\n",
-             said["bias"].get<double>(), said["noise"].get<double>());
+  fmt::print("    a round's mean is off by {:.4g} at most for being clipped{}, and by {:.4g} for the noise\n",
+             said["bias"].get<double>(),
+             job.moments->shortest < job.moments->clip
+                 ? fmt::format(" to {:.4g}, the shortest clip of a phase", job.moments->shortest)
+                 : std::string(),
+             said["noise"].get<double>());
   for (const Json& other : said["others"])
     fmt::print("    if the same bound held at order {:.4g}: clip {:.4g}, {:.4g} and {:.4g}\n",
                other["order"].get<double>(), other["clip_norm"].get<double>(), other["bias"].get<double>(),

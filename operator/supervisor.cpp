@@ -16,7 +16,7 @@ constexpr std::chrono::milliseconds kPoll{20};
 constexpr std::chrono::milliseconds kRestartPause{200};  // a program that cannot start does not spin
 constexpr std::chrono::seconds kStopPatience{5};
 constexpr std::chrono::seconds kEarly{3};
-constexpr int kGivenUpMost = 10;
+constexpr int kGivenUpLeast = 5;
 
 }  // namespace
 
@@ -70,9 +70,11 @@ Result<int> Supervisor::supervise(const std::string& until, std::chrono::seconds
 
 Status Supervisor::note_end(const Program& program, int wait_status) {
   Life& life = lives_.at(program.name);
-  const bool early = std::chrono::steady_clock::now() - life.began < kEarly;
+  const auto now = std::chrono::steady_clock::now();
+  const bool early = now - life.began < kEarly;
+  if (life.given_up == 0) life.since = life.began;
   life.given_up = early && WIFEXITED(wait_status) ? life.given_up + 1 : 0;
-  if (life.given_up < kGivenUpMost) return {};
+  if (life.given_up < kGivenUpLeast || now - life.since < patience_) return {};
   return Error{ErrorCode::Internal,
                fmt::format("{} ended {} times in a row with exit code {} as soon as it was started; it says why in {}",
                            program.name, life.given_up, WEXITSTATUS(wait_status), program.log.string())};

@@ -25,7 +25,9 @@ struct Program {
 /// Starts programs and starts again what dies. Each running program's process id is in `pids`/NAME.
 class Supervisor {
  public:
-  explicit Supervisor(std::filesystem::path pids) : pids_(std::move(pids)) {}
+  /// @param patience with a program that ends by itself as soon as it is started, again and again
+  explicit Supervisor(std::filesystem::path pids, std::chrono::milliseconds patience = std::chrono::seconds(20))
+      : pids_(std::move(pids)), patience_(patience) {}
   ~Supervisor();
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
@@ -43,12 +45,14 @@ class Supervisor {
   /// A program that runs, or ran last.
   struct Life {
     std::chrono::steady_clock::time_point began;
-    int given_up = 0;  // so many lives in a row, this one not counted, ended early with an exit code
+    int given_up = 0;                             // so many lives in a row ended early with an exit code
+    std::chrono::steady_clock::time_point since;  // the first of them began
   };
   [[nodiscard]] Status spawn(const Program& program);
   /// Notes that a program's life ended. @return an error where another would be no better
   [[nodiscard]] Status note_end(const Program& program, int wait_status);
   std::filesystem::path pids_;
+  std::chrono::milliseconds patience_;
   std::map<std::string, Program> programs_;
   std::map<pid_t, std::string> running_;
   std::map<std::string, Life> lives_;

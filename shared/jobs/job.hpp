@@ -48,7 +48,9 @@ struct MomentClip {
   theorems::MomentBound bound;
   std::string source;  // where the bound comes from, for people
   double clip = 0.0;
-  double bias = 0.0;  // a round's mean is off by so much at most for being clipped, if the bound is true
+  double shortest = 0.0;  // of the clips of phases, which may differ
+  double bias =
+      0.0;  // a round's mean is off by so much at most for being clipped to the shortest, if the bound is true
 };
 /// This is a sentence for people, and it says that no promise rests on the bound.
 [[nodiscard]] std::string described(const MomentClip& moments);

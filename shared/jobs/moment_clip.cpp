@@ -92,9 +92,23 @@ std::optional<ScheduleReading> reading_of(const algorithms::Method& method) {
 
 }  // namespace
 
+namespace {
+
+/// The shortest clip of a method's phases.
+double shortest_clip(const algorithms::Method& method, double clip) {
+  double out = clip;
+  const auto whole = releases::ClipNorm::create(clip);
+  if (!whole) return out;
+  for (const planning::ScheduledRounds& rounds : method->schedule({releases::L2Bound{*whole}, 1.0}))
+    if (const auto* own = std::get_if<releases::L2Bound>(&rounds.ask.bound)) out = std::min(out, own->clip.value());
+  return out;
+}
+
+}  // namespace
+
 Result<MomentClip> clip_by_moments(const Moments& moments, const MomentJob& job) {
-  const auto made = [&](double clip) {
-    return MomentClip{moments.bound, moments.source, clip, theorems::bias_of_clip(moments.bound, clip)};
+  const auto made = [&](double clip, double shortest) {
+    return MomentClip{moments.bound, moments.source, clip, shortest, theorems::bias_of_clip(moments.bound, shortest)};
   };
   const algorithms::Method& method = *job.method;
   const auto refuse = [](std::string why) { return Error{ErrorCode::InvalidArgument, std::move(why)}; };
@@ -102,7 +116,8 @@ Result<MomentClip> clip_by_moments(const Moments& moments, const MomentJob& job)
     return refuse("expected no privacy.calibration: the clip follows from the noise that the accountant finds");
   if (job.shuffled)
     return refuse("expected clip_norm in mode \"shuffle\": moments are of noise that each silo adds by itself");
-  if (job.theorem != nullptr && job.theorem->clip) return made(*job.theorem->clip);
+  if (job.theorem != nullptr && job.theorem->clip)
+    return made(*job.theorem->clip, shortest_clip(method, *job.theorem->clip));
   const algorithms::MethodTraits traits = method->traits();
   if (traits.records_report)
     return refuse(
@@ -134,7 +149,7 @@ Result<MomentClip> clip_by_moments(const Moments& moments, const MomentJob& job)
   const double signal = signal_of(*job.cohort, reading->releases, reading->parts);
   const auto dimension = static_cast<double>(std::max<Eigen::Index>(1, method->problem().dimension));
   const double clip = theorems::stated_clip(theorems::balanced_clip(moments.bound, signal, dimension));
-  if (clip >= kBoundMin && clip <= kBoundMax) return made(clip);
+  if (clip >= kBoundMin && clip <= kBoundMax) return made(clip, shortest_clip(method, clip));
   return refuse(fmt::format("the clip would be {}, expected one from {} to {}: another bound, or more records", clip,
                             kBoundMin, kBoundMax));
 }

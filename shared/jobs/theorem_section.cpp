@@ -139,10 +139,13 @@ std::optional<theorems::TheoremChoice> parse_theorem(config::Section& section, c
     return std::nullopt;
   }
   if (facts.moment && !theorems::takes_moments(name)) {
-    section.problem("theorem", fmt::format("expected heavy_tailed_convex or heavy_tailed_proximal beside "
-                                           "privacy.moments: {} is of gradients that are clipped, expected "
-                                           "privacy.clip_norm",
-                                           theorems::to_string(name)));
+    std::string takers;
+    for (const theorems::TheoremName one : theorems::theorem_names())
+      if (theorems::takes_moments(one))
+        takers += fmt::format("{}{}", takers.empty() ? "" : ", ", theorems::to_string(one));
+    section.problem("theorem", fmt::format("expected one of {} beside privacy.moments: {} is of gradients that are "
+                                           "clipped, expected privacy.clip_norm",
+                                           takers, theorems::to_string(name)));
     return std::nullopt;
   }
   if (!facts.moment && theorems::takes_moments(name)) {

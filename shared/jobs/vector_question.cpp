@@ -259,6 +259,12 @@ std::vector<StatisticAsked> parse_vector(config::Section& section, VectorKind ki
     return {};
   }
   const std::size_t vector = numbers->size() + (model.of_residual ? 1 : 0);
+  if (vector > statistics::kBallCoordinatesMax) {
+    section.problem("columns", fmt::format("expected at most {} numbers of a record, the response of a residual among "
+                                           "them, got {}",
+                                           statistics::kBallCoordinatesMax, vector));
+    return {};
+  }
   if (!model.reports && vector >= statistics::kBallProductsMax) {
     section.problem("columns", fmt::format("expected fewer than {} numbers, the response of a residual among them, "
                                            "whose products are added up, got {}",

@@ -21,7 +21,7 @@ struct WrittenVector {
   releases::UnitAdapter adapter = releases::UnitAdapter::Round;
   std::optional<algorithms::VectorMeanAsked::Combination> combination;  // given: public records are asked for too
   std::optional<double> spread;
-  /// Of a linear model; nothing: the loss that goes with its response.
+  /// Of a linear model; nothing: the hinge.
   enum class Loss : std::uint8_t { Hinge, Logistic, Absolute, Quantile, Piecewise };
   std::optional<Loss> loss;
   double probability = 0.5;    // of the quantile

@@ -54,7 +54,8 @@ Result<LipschitzLoss> LipschitzLoss::piecewise(std::vector<double> kinks, std::v
              return !(high > low && high - low >= least);
            }) == numbers.end();
   };
-  if (!rises(kinks, 0.0)) return refused("expected kinks in ascending order");
+  const bool finite = std::all_of(kinks.begin(), kinks.end(), [](double kink) { return std::isfinite(kink); });
+  if (!finite || !rises(kinks, 0.0)) return refused("expected finite kinks in ascending order");
   if (!rises(slopes, kJumpMin))
     return refused(
         fmt::format("expected slopes that rise by {} or more at each kink: no other loss is convex", kJumpMin));

@@ -131,7 +131,7 @@ Status check_kinks(const TheoremConditions& conditions) {
   if (!conditions.problem().regulariser.is_none())
     return conditions.refuse(fmt::format("its phases are on the silos' losses alone: expected no regulariser, got {}",
                                          conditions.problem().regulariser.name()));
-  return conditions.positive("the distance D to the optimum", conditions.reach());
+  return conditions.bounded_domain();
 }
 
 KinkNumbers numbers_of(const TheoremConditions& conditions) {
@@ -151,6 +151,7 @@ Result<std::vector<StageOfPhases>> settled(const TheoremConditions& conditions, 
     return conditions.refuse(
         fmt::format("n = {} records, expected at least {}, its parts", conditions.facts().records, tiling.parts));
   double distance_squared = std::pow(conditions.reach(), 2);
+  const double farthest = std::pow(conditions.facts().diameter, 2);
   std::vector<StageOfPhases> out;
   for (std::size_t i = 0; i < drafts.size(); ++i) {
     std::vector<PhaseError> phases;
@@ -162,7 +163,7 @@ Result<std::vector<StageOfPhases>> settled(const TheoremConditions& conditions, 
     }
     out.push_back(with_best_proximity(all, drafts[i].steps, std::move(phases), distance_squared));
     if (conditions.facts().strong_convexity > 0.0)
-      distance_squared = std::min(distance_squared, 2.0 * out.back().bound / conditions.facts().strong_convexity);
+      distance_squared = std::min(farthest, 2.0 * out.back().bound / conditions.facts().strong_convexity);
   }
   return out;
 }
@@ -201,6 +202,8 @@ double printed_rounds(const std::vector<StageOfPhases>& stages) {
 }
 
 Result<TheoremChoice> chosen_stages(const TheoremConditions& conditions, const std::vector<StageOfPhases>& stages) {
+  if (stages.empty() || !std::isfinite(stages.back().bound))
+    return conditions.refuse("its bound is no number: another moment, or more records");
   const double clip = longest_clip(stages);
   const algorithms::LocalizedSubgradientSettings settings{conditions.problem(), steps_of(stages, clip)};
   const StageOfPhases& last = stages.back();
@@ -218,7 +221,10 @@ Result<TheoremChoice> chosen_stages(const TheoremConditions& conditions, const s
                             "many as the one before"});
   choice.reasons.push_back(
       {"clip_norm", clip, "the longest of the phases' clips, r (4/((k-1) a))^(1/(2k)), 2k the order"});
-  choice.reasons.push_back({"bias", first.bias, "at most r^k/((k-1) C^(k-1)): of the last stage's first phase"});
+  choice.reasons.push_back({"bias", first.bias,
+                            "at most r^k/((k-1) C^(k-1)), 2k the order, of the last stage's first phase; the moment is "
+                            "of each record's largest "
+                            "gradient over the domain"});
   choice.reasons.push_back({"noise", first.noise, "d sigma^2 of a round's mean in that phase"});
   choice.reasons.push_back({"proximity", last.proximity, "lambda_1, the least point of the bound"});
   choice.reasons.push_back({"growth", last.growth, "q, of lambda from phase to phase"});
@@ -263,7 +269,7 @@ Result<TheoremChoice> choose_heavy_tailed_staged(const TheoremConditions& condit
     double block = records / (std::exp2(number(count)) - 1.0);
     for (std::size_t i = 0; i < count && block >= 1.0; ++i, block *= 2.0) {
       drafts.push_back(best_stage(all, block, records, whole, distance_squared));
-      distance_squared = std::min(distance_squared, 2.0 * drafts.back().bound / facts.strong_convexity);
+      distance_squared = std::min(facts.diameter * facts.diameter, 2.0 * drafts.back().bound / facts.strong_convexity);
     }
     if (drafts.size() < count) break;
     const Result<std::vector<StageOfPhases>> stages = settled(conditions, all, drafts);

@@ -260,6 +260,13 @@ Result<TheoremChoice> choose_staged_tree_frank_wolfe_strongly_convex(const Theor
   UNDERTONE_TRY(const OnePassSetup setup, one_pass_setup(conditions, kNoPrintedSelections));
   const TheoremFacts& facts = conditions.facts();
   if (Status fits = conditions.positive("the strong convexity mu", facts.strong_convexity); !fits) return fits.error();
+  const auto* ball = std::get_if<geometry::L1Ball>(&conditions.problem().domain.set());
+  if (ball == nullptr)
+    return conditions.refuse(
+        fmt::format("the domain is {}, expected l1_ball: its stages are of balls about where they "
+                    "begin",
+                    conditions.problem().domain.name()));
+  const double whole = ball->radius + conditions.problem().start().lpNorm<1>();  // from the start to any point
   const double lambda = facts.strong_convexity / conditions.dimension();
   UNDERTONE_TRY(const SelectingBound bound,
                 SelectingBound::create(conditions, setup, 2 * conditions.problem().dimension));
@@ -272,7 +279,7 @@ Result<TheoremChoice> choose_staged_tree_frank_wolfe_strongly_convex(const Theor
   Run best;
   for (std::size_t count = 1; count <= std::min(most, algorithms::kTreeStagesMax); ++count) {
     Run run;
-    double radius = 0.5 * setup.diameter;
+    double radius = whole;
     double records = n / (std::exp2(algorithms::number(count)) - 1.0);
     for (std::size_t i = 0; i < count; ++i, records *= 2.0) {
       const auto risk_of = [&](std::uint64_t depth) { return bound.at(2.0 * radius, records, depth); };
@@ -283,8 +290,11 @@ Result<TheoremChoice> choose_staged_tree_frank_wolfe_strongly_convex(const Theor
       run.bound = risk_of(*depth);
       radius = std::min(radius, std::sqrt(2.0 * run.bound / lambda));
     }
-    if (run.stages.size() == count && run.bound < best.bound) best = std::move(run);
+    const bool fits = run.stages.size() == count &&
+                      algorithms::number(algorithms::tile_tree_stages(run.stages).parts) <= n;  // a record for each
+    if (fits && run.bound < best.bound) best = std::move(run);
   }
+  if (best.stages.empty()) return conditions.refuse(fmt::format("n = {} records are too few for its parts", n));
   const algorithms::StagedTreeFrankWolfeSettings settings{conditions.problem(), best.stages, setup.smoothness};
   const algorithms::TreeStage& last = best.stages.back();
   const double records = n * std::exp2(algorithms::number(best.stages.size()) - 1.0) /

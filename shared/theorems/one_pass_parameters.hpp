@@ -39,10 +39,10 @@ namespace undertone::theorems {
 [[nodiscard]] Result<TheoremChoice> choose_private_tree_frank_wolfe_convex(const TheoremConditions& conditions);
 
 /// Stages of such trees for strongly convex objectives, lambda = mu/d in l_1. Of k stages, stage i has n_i = 2^(i-1)
-/// n/(2^k - 1) records and the ball of radius D_i about where it begins, D_1 the half diameter; with B_i(T) the B(T)
-/// above at n_i and the diameter 2 D_i,
+/// n/(2^k - 1) records and the ball of radius D_i about where it begins, D_1 = R + |w_0|_1 over the ball of radius R;
+/// with B_i(T) the B(T) above at n_i and the diameter 2 D_i,
 ///   T_i = the least point of B_i in 1 .. 8,  D_{i+1} = min{D_i, sqrt(2 B_i(T_i)/lambda)},
-///   k = the least point of B_k(T_k) in 1 .. ceil(log2 log2 n); k = 1 is the theorem above.
+///   k = the least point of B_k(T_k) in 1 .. ceil(log2 log2 n); from 0, k = 1 is the theorem above over the ball.
 /// B_i is of the mean over runs, and a ball has to hold the optimum of one run: no bound is proven. Printed noise is
 /// refused as above.
 /// Rate: (L + beta D)^2/lambda (ln d ln^2 n/n + (sqrt(l1) ln m ln^2 n/(n eps))^(4/3)).

@@ -156,11 +156,11 @@ void expect_shuffled_model(const path& folder, const path& job) {
 
 TEST(ProcessesTest, AProgramThatGivesUpAtOnceIsNotStartedForEver) {
   const tests::TemporaryFolder folder;
-  Supervisor supervisor(folder.path() / "pids");
+  Supervisor supervisor(folder.path() / "pids", std::chrono::milliseconds(10));
   ASSERT_TRUE(supervisor.start({"refuser", {"/bin/false"}, folder.path() / "refuser.log", false, {}}));
   const Result<int> code = supervisor.supervise("somebody else", kPatience);
   ASSERT_FALSE(code);
-  EXPECT_NE(code.error().message.find("refuser ended 10 times in a row with exit code 1"), std::string::npos)
+  EXPECT_NE(code.error().message.find("refuser ended 5 times in a row with exit code 1"), std::string::npos)
       << code.error().message;
 }
 

@@ -223,7 +223,8 @@ Status LocalizedSubgradient::restore(ByteReader& state) {
   UNDERTONE_TRY(restore_count(state, phase_ < phases_.size() ? phases_[phase_].rounds : 0, step_));
   std::uint64_t before = 0;
   for (std::uint64_t i = 0; i < phase_; ++i) before += phases_[i].rounds;
-  if (round_ != before + step_)
+  const bool within = phase_ < phases_.size() ? step_ < phases_[phase_].rounds : step_ == 0;
+  if (!within || round_ != before + step_)
     return Error{ErrorCode::Malformed, fmt::format("round {} is not step {} of phase {}", round_, step_, phase_)};
   return restore_vectors(state, {&iterate_, &centre_});
 }

@@ -113,6 +113,8 @@ void StronglyConvexSgd::save(ByteWriter& state) const {
 Status StronglyConvexSgd::restore(ByteReader& state) {
   UNDERTONE_TRY(restore_count(state, settings_.rounds, round_));
   UNDERTONE_TRY(const double weights, state.f64());
+  if (!(weights >= 0.0 && std::isfinite(weights)))
+    return Error{ErrorCode::Malformed, fmt::format("weights that add up to {}", weights)};
   weights_ = weights;
   return restore_vectors(state, {&iterate_, &average_});
 }

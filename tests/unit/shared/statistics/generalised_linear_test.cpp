@@ -84,6 +84,8 @@ TEST(SlopeTest, NoOtherLossIsTaken) {
   EXPECT_FALSE(LipschitzLoss::piecewise({0.0}, {-1.1, 1.0}));
   EXPECT_FALSE(LipschitzLoss::piecewise({0.0}, {0.0, 5e-324}));
   EXPECT_FALSE(LipschitzLoss::piecewise({NAN}, {-1.0, NAN}));
+  EXPECT_FALSE(LipschitzLoss::piecewise({NAN}, {-1.0, 1.0}));
+  EXPECT_FALSE(LipschitzLoss::piecewise({INFINITY}, {-1.0, 1.0}));
 }
 
 TEST(SlopeTest, ThePolynomialHoldsAsFarAsItIsAskedFor) {

@@ -249,6 +249,16 @@ TEST(HeavyKinksTest, WhatItIsNotOfIsRefusedInWords) {
   EXPECT_NE(refusal(none, TheoremName::HeavyTailedLocalized).find("privacy.moments"), std::string::npos);
   EXPECT_NE(refusal(kink_facts(4.0, 1.0, 1000.0), TheoremName::HeavyTailedStaged).find("strong convexity"),
             std::string::npos);
+  // Nobody knows how far the optimum is where nothing bounds the domain.
+  algorithms::Problem whole = kink_problem();
+  whole.domain = geometry::Domain::whole_space();
+  for (const TheoremName name : {TheoremName::HeavyTailedLocalized, TheoremName::HeavyTailedStaged}) {
+    TheoremFacts facts = kink_facts(4.0, 1.0, 1000.0);
+    facts.strong_convexity = 0.5;
+    const Result<TheoremChoice> choice = choose_by_theorem(name, facts, whole, PlannedNoise::Accountant);
+    ASSERT_FALSE(choice);
+    EXPECT_NE(choice.error().message.find("which no diameter bounds"), std::string::npos) << choice.error().message;
+  }
   algorithms::Problem ridged = kink_problem();
   ridged.regulariser = geometry::Regulariser::squared_l2(0.25, kKinkDimension).value();
   EXPECT_FALSE(choose_by_theorem(TheoremName::HeavyTailedLocalized, kink_facts(4.0, 1.0, 1000.0), ridged,

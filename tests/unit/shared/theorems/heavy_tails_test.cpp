@@ -265,6 +265,22 @@ TEST(HeavyTailsTest, StronglyConvexRoundsAndClipAreThoseOfTheLeastBound) {
     for (const double other : {0.7, 1.4})
       EXPECT_GT(bound_of(std::round(rounds * other), *choice.clip) * 1.01, *choice.bound);
   }
+  // Without a domain's end the optimum is within sqrt(2 Delta/mu) = 4 of the start, and 4 is what the bound counts.
+  algorithms::Problem whole = heavy_problem();
+  whole.domain = geometry::Domain::whole_space();
+  TheoremFacts placeless = heavy_facts(4.0, 1.0);
+  placeless.diameter = 1.0;  // of no meaning
+  const double far =
+      *choose_by_theorem(TheoremName::HeavyTailedStronglyConvex, placeless, whole, PlannedNoise::Accountant)
+           .value()
+           .bound;
+  placeless.gap = 0.25;  // within 1, as from the middle of the ball
+  const double near =
+      *choose_by_theorem(TheoremName::HeavyTailedStronglyConvex, placeless, whole, PlannedNoise::Accountant)
+           .value()
+           .bound;
+  EXPECT_GT(far, near);
+  EXPECT_EQ(near, *chosen(TheoremName::HeavyTailedStronglyConvex, heavy_facts(4.0, 1.0)).value().bound);
   TheoremFacts flat = heavy_facts(2.0, 1.0, 100.0);
   flat.strong_convexity = 0.001;
   const TheoremChoice choice = chosen(TheoremName::HeavyTailedStronglyConvex, flat).value();

@@ -228,6 +228,28 @@ TEST(OnePassParametersTest, StagesShrinkWhereThereAreRecordsForIt) {
   EXPECT_EQ(many.stages.front().radius, 1.0);
   for (std::size_t i = 1; i < many.stages.size(); ++i)
     EXPECT_LT(many.stages[i].radius, 0.9 * many.stages[i - 1].radius) << i;
+  // A run that starts at R e_1 may have to go as far as -R e_1, and of a simplex no ball about the start is the set.
+  algorithms::Problem elsewhere = one_pass_problem();
+  ASSERT_TRUE(elsewhere.start_at(Eigen::VectorXd::Unit(10, 0)));
+  facts.records = 1000.0;
+  EXPECT_EQ(choose_one_pass(TheoremName::StagedTreeStronglyConvex, facts, elsewhere)
+                .method.as<algorithms::StagedTreeFrankWolfeSettings>()
+                ->stages.front()
+                .radius,
+            2.0);
+  EXPECT_FALSE(choose_by_theorem(TheoremName::StagedTreeStronglyConvex, facts, one_pass_problem(Domain::simplex(1.0)),
+                                 PlannedNoise::Accountant));
+  // What is chosen has a record for each of its parts: here two stages of depth 6 and 8 would have 40,352 parts.
+  TheoremFacts tight = one_pass_facts();
+  tight.records = 31'605.0;
+  tight.epsilon = 394.0;
+  tight.lipschitz = 0.03;
+  tight.smoothness_l1 = tight.smoothness = 2.886;
+  tight.strong_convexity = 2.259;
+  const TheoremChoice fits =
+      choose_one_pass(TheoremName::StagedTreeStronglyConvex, tight, one_pass_problem(Domain::l1_ball(1.0), 1));
+  EXPECT_LE(algorithms::tile_tree_stages(fits.method.as<algorithms::StagedTreeFrankWolfeSettings>()->stages).parts,
+            31'605U);
   facts.strong_convexity = 0.0;
   EXPECT_FALSE(
       choose_by_theorem(TheoremName::StagedTreeStronglyConvex, facts, one_pass_problem(), PlannedNoise::Accountant));
