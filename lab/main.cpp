@@ -19,6 +19,7 @@
 #include "operator/components_command.hpp"
 #include "operator/demo.hpp"
 #include "operator/job_commands.hpp"
+#include "operator/moment_bound_command.hpp"
 #include "operator/operator_commands.hpp"
 #include "operator/predict_command.hpp"
 #include "operator/provision.hpp"
@@ -266,6 +267,7 @@ struct OperatorArguments {
   bool full = false;
   operators::FunctionQuery query;
   std::string ready;
+  double order = 2.0;  // of a moment
 };
 
 void add_operator_commands(CLI::App& app, Actions& actions, OperatorArguments& arguments) {
@@ -370,6 +372,17 @@ void add_operator_commands(CLI::App& app, Actions& actions, OperatorArguments& a
   standardisation_command->add_option("job", arguments.job, "the job file whose features they are")->required();
   standardisation_command->add_option("--out", arguments.out, "a file; without it, standard output");
   standardisation_command->add_option("--job", arguments.ready, "a file for the whole job with its standardisation");
+  CLI::App* moment_command =
+      add(app, actions, "moment-bound", "Lengths of gradients of a run of statistics, as a job's moments",
+          [&] { return operators::moment_bound(arguments.model, arguments.order, arguments.job, arguments.ready); });
+  moment_command->add_option("result", arguments.model, "the result.json of a run with gradient_norms")->required();
+  moment_command->add_option("--order", arguments.order, "k of the moment (default 2)")->check(CLI::Range(2.0, 64.0));
+  CLI::Option* moment_job =
+      moment_command->add_option("--for", arguments.job, "a job file that is to have the moments");
+  CLI::Option* moment_ready =
+      moment_command->add_option("--job", arguments.ready, "a file for that job with its moments");
+  moment_job->needs(moment_ready);
+  moment_ready->needs(moment_job);
   CLI::App* regression_command =
       add(app, actions, "regression-model", "The regression of a run of statistics, as a model that predicts",
           [&] { return operators::regression_model(arguments.model, arguments.job, arguments.out); });

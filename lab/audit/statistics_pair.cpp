@@ -37,7 +37,11 @@ class Ends {
                           [&](const statistics::ClassCells& own) {
                             add(own.coordinate, 0.0, static_cast<double>(own.count - 1));
                           },
-                          [&](const statistics::BinnedCells& own) { number(own.coordinate, -1.0, 1.0); }},
+                          [&](const statistics::BinnedCells& own) { number(own.coordinate, -1.0, 1.0); },
+                          [&](const statistics::GradientCells& own) {
+                            for (std::size_t j = 0; j + (own.intercept ? 1 : 0) < own.point.size(); ++j)
+                              number(j, -1.0, 1.0);
+                          }},
                cells);
   }
   void read(const statistics::FeatureMap& map) {

@@ -12,8 +12,45 @@ std::size_t cell_count(const Cells& cells) noexcept {
   return std::visit(
       Overloaded{[](const IndicatorCells& of) { return of.count; }, [](const SignCells&) { return std::size_t{2}; },
                  [](const ClassCells& of) { return of.count; },
-                 [](const BinnedCells& of) { return of.edges.size() - 1; }},
+                 [](const BinnedCells& of) { return of.edges.size() - 1; },
+                 [](const GradientCells& of) { return of.edges.size() - 1; }},
       cells);
+}
+
+namespace {
+
+/// The cell of a number among edges that ascend: the outer ones hold what lies beyond.
+std::size_t cell_among(const std::vector<double>& edges, double value) {
+  const auto inner = edges.begin() + 1;
+  return static_cast<std::size_t>(std::lower_bound(inner, edges.end() - 1, value) - inner);
+}
+
+Status check_edges(const std::vector<double>& edges) {
+  if (edges.size() < 2 || edges.size() > kCellsMax)
+    return refused_map(fmt::format("expected 2 to {} edges, got {}", kCellsMax, edges.size()));
+  for (std::size_t i = 0; i < edges.size(); ++i) {
+    const bool ascends = i == 0 || edges[i - 1] < edges[i];
+    if (std::isfinite(edges[i]) && ascends) continue;
+    return refused_map(fmt::format("expected finite edges that ascend, got {} at place {}{}", edges[i], i,
+                                   i == 0 ? "" : fmt::format(" after {}", edges[i - 1])));
+  }
+  return {};
+}
+
+}  // namespace
+
+double gradient_length(const GradientCells& cells, const EncodedRecord& record) {
+  const std::size_t features = cells.point.size() - (cells.intercept ? 1 : 0);
+  double score = cells.intercept ? cells.point.back() : 0.0;
+  double square = cells.intercept ? 1.0 : 0.0;
+  for (std::size_t j = 0; j < features; ++j) {
+    const double value = clamped(record, j);
+    score += cells.point[j] * value;
+    square += value * value;
+  }
+  const bool of_sign = cells.loss == ScalarLoss::Logistic || cells.loss == ScalarLoss::Hinge;
+  const double label = of_sign ? (record.label > 0.0 ? 1.0 : -1.0) : clamped(record, record.features.size());
+  return steepness_of(cells.loss, score, label) * std::sqrt(square);
 }
 
 std::optional<std::size_t> cell_of(const Cells& cells, const EncodedRecord& record) {
@@ -37,10 +74,9 @@ std::optional<std::size_t> cell_of(const Cells& cells, const EncodedRecord& reco
                  },
                  [&](const BinnedCells& of) -> Cell {
                    const double value = record[of.coordinate];
-                   const double held = std::isfinite(value) ? value : 0.0;
-                   const auto inner = of.edges.begin() + 1;
-                   return static_cast<std::size_t>(std::lower_bound(inner, of.edges.end() - 1, held) - inner);
-                 }},
+                   return cell_among(of.edges, std::isfinite(value) ? value : 0.0);
+                 },
+                 [&](const GradientCells& of) -> Cell { return cell_among(of.edges, gradient_length(of, record)); }},
       cells);
 }
 
@@ -67,16 +103,17 @@ Status check_cells(const Cells& cells, std::size_t width) {
                  },
                  [&](const BinnedCells& of) -> Status {
                    UNDERTONE_TRY(check_coordinate(of.coordinate, width));
-                   if (of.edges.size() < 2 || of.edges.size() > kCellsMax)
-                     return refused_map(fmt::format("expected 2 to {} edges, got {}", kCellsMax, of.edges.size()));
-                   for (std::size_t i = 0; i < of.edges.size(); ++i) {
-                     const bool ascends = i == 0 || of.edges[i - 1] < of.edges[i];
-                     if (std::isfinite(of.edges[i]) && ascends) continue;
-                     return refused_map(fmt::format("expected finite edges that ascend, got {} at place {}{}",
-                                                    of.edges[i], i,
-                                                    i == 0 ? "" : fmt::format(" after {}", of.edges[i - 1])));
-                   }
-                   return {};
+                   return check_edges(of.edges);
+                 },
+                 [&](const GradientCells& of) -> Status {
+                   const std::size_t own = of.intercept ? 1 : 0;
+                   if (of.point.size() <= own || of.point.size() - own >= width)  // the label is no feature
+                     return refused_map(fmt::format("expected a point of 1 to {} features, got {} numbers", width - 1,
+                                                    of.point.size()));
+                   for (const double number : of.point)
+                     if (!std::isfinite(number)) return refused_map(fmt::format("expected a point, got {}", number));
+                   if (of.edges.empty() || of.edges.front() != 0.0) return refused_map("expected edges from 0 on");
+                   return check_edges(of.edges);
                  }},
       cells);
 }
@@ -93,6 +130,13 @@ std::string canonical_text(const Cells& cells) {
                  [](const ClassCells& own) { return fmt::format("class/{}/{}", own.coordinate, own.count); },
                  [](const BinnedCells& own) {
                    std::string out = fmt::format("bins/{}", own.coordinate);
+                   for (const double edge : own.edges) out += "/" + exact_text(edge);
+                   return out;
+                 },
+                 [](const GradientCells& own) {
+                   std::string out = fmt::format("gradients/{}/{}", to_string(own.loss), own.intercept);
+                   for (const double number : own.point) out += "/" + exact_text(number);
+                   out += ":";
                    for (const double edge : own.edges) out += "/" + exact_text(edge);
                    return out;
                  }},

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "shared/base/result.hpp"
+#include "shared/features/scalar_loss.hpp"
 
 namespace undertone::statistics {
 
@@ -44,8 +45,19 @@ struct BinnedCells {
   std::size_t coordinate = 0;
   std::vector<double> edges;  // e_0 < .. < e_m, public, in the unit of the encoded number
 };
-using Cells = std::variant<IndicatorCells, SignCells, ClassCells, BinnedCells>;
+/// Of how long a record's gradient is at a public point w of a linear model of all features: |f'(s)| times the length
+/// of (x, 1), s = <w, (x, 1)>, with features clamped to [-1, 1] and what is not finite 0. Cell j is (e_j, e_(j+1)], the
+/// first one holds what is shorter too, and the last one what is longer.
+struct GradientCells {
+  ScalarLoss loss = ScalarLoss::Squared;  // of a binary label the sign is y, of a number itself
+  bool intercept = false;                 // (x, 1) has its last number
+  std::vector<double> point;              // w: one for each feature, and for the intercept
+  std::vector<double> edges;              // 0 = e_0 < .. < e_m, public
+};
+using Cells = std::variant<IndicatorCells, SignCells, ClassCells, BinnedCells, GradientCells>;
 [[nodiscard]] std::size_t cell_count(const Cells& cells) noexcept;
+/// The length that GradientCells have cells of. @pre the record has as many features as the point is of
+[[nodiscard]] double gradient_length(const GradientCells& cells, const EncodedRecord& record);
 /// @return nothing where the record is in no cell
 [[nodiscard]] std::optional<std::size_t> cell_of(const Cells& cells, const EncodedRecord& record);
 /// @param encoded_width of a record, its label included: coordinates are below it

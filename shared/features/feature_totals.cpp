@@ -135,6 +135,11 @@ class Axis {
                           [&](const BinnedCells& of) {
                             const CellFinder& finder = bins_.front();
                             each_number(of.coordinate, [&](double value) { return finder.cell_of(value); });
+                          },
+                          [&](const GradientCells&) {
+                            for (std::size_t i = 0; i < positions.size(); ++i)
+                              put(i,
+                                  static_cast<std::uint32_t>(*statistics::cell_of(cells_, records.at(positions[i]))));
                           }},
                cells_);
   }

@@ -38,6 +38,20 @@ double value_of(ScalarLoss loss, double score, double label) noexcept {
   return 0.0;
 }
 
+double steepness_of(ScalarLoss loss, double score, double label) noexcept {
+  switch (loss) {
+    case ScalarLoss::Logistic:
+      return 1.0 / (1.0 + std::exp(label * score));
+    case ScalarLoss::Hinge:
+      return label * score <= 1.0 ? 1.0 : 0.0;
+    case ScalarLoss::Squared:
+      return std::abs(score - label);
+    case ScalarLoss::Absolute:
+      return 1.0;
+  }
+  return 0.0;
+}
+
 double largest_of(ScalarLoss loss, double reach) noexcept {
   // Each is largest at a score of -reach and a label of 1.
   return value_of(loss, -reach, 1.0);

@@ -4,25 +4,12 @@
 #include <cstddef>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "shared/features/cells.hpp"
+#include "shared/features/scalar_loss.hpp"
 
 namespace undertone::statistics {
-
-/// A loss of a score s and a label y in [-1, 1].
-enum class ScalarLoss : std::uint8_t {
-  Logistic,  // log(1 + e^(-y s))
-  Hinge,     // max(0, 1 - y s)
-  Squared,   // (s - y)^2 / 2
-  Absolute   // |s - y|
-};
-/// "logistic", "hinge", "squared", "absolute"
-[[nodiscard]] std::string_view to_string(ScalarLoss loss) noexcept;
-[[nodiscard]] double value_of(ScalarLoss loss, double score, double label) noexcept;
-/// The largest value where |score| <= reach and |label| <= 1.
-[[nodiscard]] double largest_of(ScalarLoss loss, double reach) noexcept;
 
 /// The loss of a linear model at every point of the grid c + {-W + 2 W v/k}^p of its parameters, v = 0 .. k, over the
 /// largest that it can be: numbers in [0, 1], whose means are the empirical risk at these points. The first parameter

@@ -37,7 +37,8 @@ enum class KindAsked : std::uint8_t {
   SelectedQuantile,
   LeastLoss,
   VectorMean,
-  LinearModel
+  LinearModel,
+  GradientNorms
 };
 
 constexpr std::int64_t kBinsMax = 4096;
@@ -59,6 +60,13 @@ struct WrittenMoment {
   std::string source;
 };
 
+/// Whose lengths are counted, as it is written.
+struct WrittenGradients {
+  statistics::ScalarLoss loss = statistics::ScalarLoss::Squared;
+  bool intercept = true;
+  std::vector<double> point;  // empty: 0
+};
+
 /// What a question's section says, taken whole before any of it is looked at.
 struct Written {
   KindAsked kind = KindAsked::Count;
@@ -73,6 +81,7 @@ struct Written {
   bool ends = true;
   WrittenFunction function;
   WrittenVector vector;
+  WrittenGradients gradients;
   bool reports = false;  // one of every record, instead of totals
   releases::Randomiser randomiser = releases::Randomiser::Bit;
   std::uint64_t seed = 0;  // of public strings
@@ -105,6 +114,32 @@ bool may_report(KindAsked kind) {
 bool is_listed(KindAsked kind) {
   return kind == KindAsked::Table || kind == KindAsked::Covariance || kind == KindAsked::Regression ||
          function_kind(kind) || vector_kind(kind);
+}
+
+/// @param bins set to the number of cells
+WrittenGradients read_gradients(config::Section& section, std::int64_t& bins) {
+  using statistics::ScalarLoss;
+  constexpr std::int64_t kGradientBinsMax = 64;
+  WrittenGradients out;
+  const bool every = section.recording();
+  if (!every && section.has("loss"))
+    out.loss = section.choice<ScalarLoss>("loss",
+                                          {{"squared", ScalarLoss::Squared},
+                                           {"absolute", ScalarLoss::Absolute},
+                                           {"logistic", ScalarLoss::Logistic},
+                                           {"hinge", ScalarLoss::Hinge}},
+                                          "of the model that the gradients are of");
+  if (!every && section.has("intercept")) out.intercept = section.boolean("intercept", "a last parameter of 1");
+  if (every || section.has("point"))
+    out.point = section.numbers("point",
+                                "of gradient_norms: the public point, one number for each encoded feature and one for "
+                                "the intercept (default: 0)");
+  if (!every) {
+    bins = 24;
+    if (section.has("bins"))
+      bins = section.integer("bins", 2, kGradientBinsMax, "cells, each up to the root of 2 longer");
+  }
+  return out;
 }
 
 WrittenMoment read_moment(config::Section section) {
@@ -146,7 +181,8 @@ Written read_question(config::Section& section) {
        {"selected_quantile", KindAsked::SelectedQuantile},
        {"least_loss", KindAsked::LeastLoss},
        {"vector_mean", KindAsked::VectorMean},
-       {"linear_model", KindAsked::LinearModel}},
+       {"linear_model", KindAsked::LinearModel},
+       {"gradient_norms", KindAsked::GradientNorms}},
       "count: records with a value, or with each of a column's values; mean, sum, variance (with the mean and the "
       "standard deviation): of a column of numbers, where the value used for a missing one counts; missing: records "
       "whose number was missing, of a column with an indicator; histogram: records in each of its cells; "
@@ -160,7 +196,8 @@ Written read_question(config::Section& section) {
       "exponential "
       "mechanism, one answer of each silo: selected_quantile, an edge of cells on either side of a quantile, each a "
       "release of its own; least_loss, the parameters of a grid whose risk is nearly the least. Of records as vectors: "
-      "vector_mean, their mean, with public records where silos have them; linear_model, a classifier from one round");
+      "vector_mean, their mean, with public records where silos have them; linear_model, a model from one round. "
+      "gradient_norms: how many records have gradients of which length, for a bound on a moment");
   const bool every = section.recording();
   if (every || (may_report(out.kind) && section.has("form"))) {
     out.reports = section.choice<bool>(
@@ -196,7 +233,8 @@ Written read_question(config::Section& section) {
   }
   const bool several = out.reports && out.kind == KindAsked::Mean && section.has("columns");
   if (several) section.refuse("column", "expected none beside columns");
-  if (every || (!is_listed(out.kind) && !several && out.kind != KindAsked::RecordsPerPerson)) {
+  if (every || (!is_listed(out.kind) && !several && out.kind != KindAsked::RecordsPerPerson &&
+                out.kind != KindAsked::GradientNorms)) {
     out.column = section.text("column", "a feature or the label, by its name in data; not of what has columns");
     out.complete = out.complete && !out.column.empty();
   }
@@ -255,6 +293,7 @@ Written read_question(config::Section& section) {
                                       "of covariance: everybody declares the columns to be near a normal law, without "
                                       "which correlations have no interval for the population (default false)");
   }
+  if (every || out.kind == KindAsked::GradientNorms) out.gradients = read_gradients(section, out.bins);
   if (every || function_kind(out.kind))
     out.function = read_function(section, every ? std::nullopt : function_kind(out.kind));
   if (every || out.kind == KindAsked::LeastLoss) read_least(section, out.function);
@@ -351,6 +390,49 @@ std::optional<HistogramAsked> parse_cells(config::Section& section, const Writte
     return std::nullopt;
   }
   return out;
+}
+
+/// How many records have gradients of which length: cells that end where the longest gradient within the public bounds
+/// does, each shorter than the next by the root of 2, and one for all that is shorter.
+std::optional<StatisticAsked> parse_gradients(config::Section& section, const Written& written,
+                                              const ColumnIndex& known) {
+  constexpr double kPointMax = 1e6;
+  statistics::GradientCells cells;
+  cells.loss = written.gradients.loss;
+  cells.intercept = written.gradients.intercept;
+  const std::size_t features = data::encoded_width(known.schema());
+  const std::size_t wanted = features + (cells.intercept ? 1 : 0);
+  cells.point = written.gradients.point;
+  if (cells.point.empty()) cells.point.assign(wanted, 0.0);
+  if (cells.point.size() != wanted) {
+    section.problem("point", fmt::format("expected {} numbers, one for each encoded feature{}, got {}", wanted,
+                                         cells.intercept ? " and one for the intercept" : "", cells.point.size()));
+    return std::nullopt;
+  }
+  double reach = 0.0;
+  for (const double number : cells.point) {
+    if (std::abs(number) > kPointMax) {
+      section.problem("point", fmt::format("expected numbers of {} at most, got {}", kPointMax, number));
+      return std::nullopt;
+    }
+    reach += std::abs(number);
+  }
+  const bool of_sign = cells.loss == statistics::ScalarLoss::Logistic || cells.loss == statistics::ScalarLoss::Hinge;
+  if (std::holds_alternative<data::ClassLabel>(known.schema().label) ||
+      (of_sign && !std::holds_alternative<data::BinaryLabel>(known.schema().label))) {
+    section.problem("loss",
+                    fmt::format("expected a label that goes with the loss \"{}\"", statistics::to_string(cells.loss)));
+    return std::nullopt;
+  }
+  const double longest =
+      std::sqrt(static_cast<double>(wanted)) *
+      std::max(statistics::steepness_of(cells.loss, reach, -1.0), statistics::steepness_of(cells.loss, -reach, 1.0));
+  cells.edges.push_back(0.0);
+  for (std::int64_t i = 1; i <= written.bins; ++i)
+    cells.edges.push_back(longest * std::exp2(0.5 * static_cast<double>(i - written.bins)));
+  HistogramAsked out{cells.edges, cells.edges};
+  out.gradients = std::move(cells);
+  return StatisticAsked{"lengths of gradients", 0, std::move(out)};
 }
 
 /// What a regression explains by: numbers, missing indicators left out, and of listed values all indicators but the
@@ -604,9 +686,10 @@ std::vector<StatisticAsked> parse_written(config::Section& section, const Writte
       : written.kind == KindAsked::Table                   ? parse_table(section, "columns", known, written.columns)
       : written.kind == KindAsked::RecordsPerPerson
           ? std::optional(StatisticAsked{"records per person", 0, HistogramAsked{written.edges, {}}})
-      : written.kind == KindAsked::Covariance ? parse_covariance(section, written, known)
-      : written.kind == KindAsked::Regression ? parse_regression(section, written, known)
-                                              : parse_number_question(section, written, known);
+      : written.kind == KindAsked::GradientNorms ? parse_gradients(section, written, known)
+      : written.kind == KindAsked::Covariance    ? parse_covariance(section, written, known)
+      : written.kind == KindAsked::Regression    ? parse_regression(section, written, known)
+                                                 : parse_number_question(section, written, known);
   if (asked && function && written.reports) {
     auto& reported = std::get<algorithms::FunctionAsked>(asked->what);
     reported.reports = written.randomiser;

@@ -31,6 +31,12 @@ std::string describe_cells(const statistics::Cells& cells, const data::Schema& s
                    const EncodedColumn number = column(own.coordinate);
                    return fmt::format("{} in {} ranges from {:.6g} to {:.6g}", number.name, own.edges.size() - 1,
                                       number.value_of(own.edges.front()), number.value_of(own.edges.back()));
+                 },
+                 [](const statistics::GradientCells& own) {
+                   return fmt::format(
+                       "the length of a record's gradient of a {} loss at a public point, in {} ranges up "
+                       "to {:.6g}",
+                       statistics::to_string(own.loss), own.edges.size() - 1, own.edges.back());
                  }},
       cells);
 }
@@ -45,6 +51,7 @@ std::string names_of(const std::vector<std::size_t>& coordinates, const data::Sc
 /// The first coordinate that cells read.
 std::size_t first_of(const statistics::Cells& cells) {
   return std::visit(Overloaded{[](const statistics::IndicatorCells& own) { return own.first; },
+                               [](const statistics::GradientCells& /*all*/) { return std::size_t{0}; },
                                [](const auto& own) { return own.coordinate; }},
                     cells);
 }

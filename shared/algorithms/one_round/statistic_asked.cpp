@@ -14,6 +14,7 @@ using statistics::NoiseKind;
 constexpr std::size_t kTreeLeavesMin = 16;
 
 FeatureMap cells_of(const StatisticAsked& asked, const HistogramAsked& histogram) {
+  if (histogram.gradients) return statistics::CellsMap{{*histogram.gradients}};
   return statistics::CellsMap{{statistics::BinnedCells{asked.coordinate, histogram.encoded}}};
 }
 
@@ -74,7 +75,9 @@ std::string_view kind_of(const StatisticAsked& asked) noexcept {
                  [](const CountedSumAsked& what) -> std::string_view { return what.is_mean ? "mean" : "sum"; },
                  [](const CutMeanAsked& /*what*/) -> std::string_view { return "mean"; },
                  [](const VarianceAsked& /*what*/) -> std::string_view { return "variance"; },
-                 [](const HistogramAsked& /*what*/) -> std::string_view { return "histogram"; },
+                 [](const HistogramAsked& what) -> std::string_view {
+                   return what.gradients ? "gradient_norms" : "histogram";
+                 },
                  [](const QuantilesAsked& /*what*/) -> std::string_view { return "quantiles"; },
                  [](const TableAsked& /*what*/) -> std::string_view { return "table"; },
                  [](const CovarianceAsked& /*what*/) -> std::string_view { return "covariance"; },

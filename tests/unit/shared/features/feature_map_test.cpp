@@ -226,6 +226,32 @@ TEST(FeatureMapTest, CellsAreOpenBelowAndClosedAbove) {
   EXPECT_EQ(at(kInfinity), 0U);
 }
 
+TEST(FeatureMapTest, LengthsOfGradientsAreThoseOfTheLossAtThePoint) {
+  // At w = (0.5, -1, 0.25) of two features and the intercept: s = 0.5 x_1 - x_2 + 0.25.
+  const auto length = [](ScalarLoss loss, std::vector<double> x, double y) {
+    return gradient_length({loss, true, {0.5, -1.0, 0.25}, {0.0, 1.0}}, {x, y});
+  };
+  EXPECT_NEAR(length(ScalarLoss::Squared, {0.6, -0.8}, 0.5), 0.85 * std::sqrt(2.0), 1e-12);
+  EXPECT_NEAR(length(ScalarLoss::Absolute, {0.6, -0.8}, 0.5), std::sqrt(2.0), 1e-12);
+  EXPECT_NEAR(length(ScalarLoss::Logistic, {0.6, -0.8}, -1.0), std::sqrt(2.0) / (1.0 + std::exp(-1.35)), 1e-12);
+  EXPECT_NEAR(length(ScalarLoss::Hinge, {0.6, -0.8}, 1.0), 0.0, 1e-12);
+  EXPECT_NEAR(length(ScalarLoss::Hinge, {0.6, -0.8}, -1.0), std::sqrt(2.0), 1e-12);
+  // Whatever a record holds, it is in one cell.
+  const Cells cells = GradientCells{ScalarLoss::Squared, true, {0.5, -1.0, 0.25}, {0.0, 0.5, 1.0}};
+  for (const double value : {0.0, 9.0, -1e300, kNan, kInfinity, -kInfinity})
+    for (const double label : {0.0, kNan, kInfinity, -1e300})
+      EXPECT_LT(cell_of(cells, {std::vector<double>{value, -value}, label}).value(), 2U);
+  EXPECT_TRUE(check_cells(cells, 3));
+  EXPECT_FALSE(check_cells(cells, 2));  // a record has a coordinate for every number of the point
+  EXPECT_FALSE(check_cells(GradientCells{ScalarLoss::Squared, true, {0.5}, {0.0, 1.0}}, 3));
+  EXPECT_FALSE(check_cells(GradientCells{ScalarLoss::Squared, false, {0.5, kNan}, {0.0, 1.0}}, 3));
+  EXPECT_FALSE(check_cells(GradientCells{ScalarLoss::Squared, false, {0.5, 0.5}, {0.5, 1.0}}, 3));
+  EXPECT_FALSE(check_cells(GradientCells{ScalarLoss::Squared, false, {0.5, 0.5}, {0.0, 0.0}}, 3));
+  EXPECT_FALSE(check_cells(GradientCells{ScalarLoss::Squared, false, {0.5, 0.5}, {}}, 3));
+  // Replacing a record moves it from one cell to another: 2 in l1.
+  EXPECT_EQ(pairwise_bound(CellsMap{{cells}}).l1, 2.0);
+}
+
 TEST(FeatureMapTest, ARecordOfNoCellIsCountedInNone) {
   const Cells indicators = IndicatorCells{0, 2};
   const auto of = [&](double a, double b) { return cell_of(indicators, {std::vector<double>{a, b}, 0.0}); };

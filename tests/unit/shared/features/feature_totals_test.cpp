@@ -54,6 +54,8 @@ std::vector<FeatureMap> maps() {
       CellsMap{{IndicatorCells{6, 3}, ClassCells{kWidth, 4}, SignCells{4}, uneven}},  // what is in no cell of one axis
       CellsMap{{IndicatorCells{7, 3}}},                                               // the label among the indicators
       CellsMap{{binned(kWidth, {0.0, 1.0, 2.5, 4.0})}},
+      CellsMap{{GradientCells{ScalarLoss::Squared, true, std::vector<double>(kWidth + 1, 0.1), {0.0, 0.5, 1.0, 4.0}}}},
+      CellsMap{{SignCells{4}, GradientCells{ScalarLoss::Hinge, false, std::vector<double>(kWidth, -0.3), {0.0, 2.0}}}},
       TreeMap{binned(0, {-1.0, -0.75, -0.5, -0.25, 0.0, 0.25, 0.5, 0.75, 1.0})},
       SumMap{2},
       SumMap{kWidth},

@@ -54,6 +54,38 @@ const Json kTable = {{"kind", "table"}, {"columns", {"sex"}}};
 const Json kVariance = {{"kind", "variance"}, {"column", "hours"}};
 const Json kRegression = {{"kind", "regression"}, {"response", "pay"}, {"columns", {"age", "sex"}}};
 
+TEST(StatisticQuestionsTest, LengthsOfGradientsEndWhereThePublicBoundsLetThem) {
+  const Json question = {{"kind", "gradient_norms"}, {"loss", "squared"}};
+  const Job job = parse_job(job_of_question(Json::array({question})).dump(), "job.json").value();
+  const algorithms::StatisticAsked& asked = settings_of(job).questions[0];
+  EXPECT_EQ(algorithms::kind_of(asked), "gradient_norms");
+  const auto& histogram = std::get<algorithms::HistogramAsked>(asked.what);
+  ASSERT_TRUE(histogram.gradients);
+  EXPECT_EQ(histogram.gradients->point, std::vector<double>(5, 0.0));  // four encoded features and the intercept
+  ASSERT_EQ(histogram.edges.size(), 25U);
+  // At 0 a residual is 1 at most, and (x, 1) no longer than the root of 5.
+  EXPECT_DOUBLE_EQ(histogram.edges.back(), std::sqrt(5.0));
+  EXPECT_DOUBLE_EQ(histogram.edges[23], std::sqrt(2.5));
+  EXPECT_EQ(histogram.edges.front(), 0.0);
+  Json at = question;
+  at["intercept"] = false;
+  at["point"] = {0.5, 0, 0, -0.5};
+  at["bins"] = 4;
+  const Job elsewhere = parse_job(job_of_question(Json::array({at})).dump(), "job.json").value();
+  const auto& cells = std::get<algorithms::HistogramAsked>(settings_of(elsewhere).questions[0].what);
+  EXPECT_DOUBLE_EQ(cells.edges.back(), 2.0 * 2.0);  // |s| <= 1, so |s - y| <= 2
+  at["point"] = {0.5};
+  question_finds(said_of_one(at), "/0/point: expected 4 numbers");
+  at["point"] = {1e300, 0, 0, 0};
+  question_finds(said_of_one(at), "/0/point: expected numbers of 1000000 at most");
+  Json logistic = question;
+  logistic["loss"] = "logistic";  // of a number
+  question_finds(said_of_one(logistic), "/0/loss");
+  Json bins = question;
+  bins["bins"] = 65;
+  question_finds(said_of_one(bins), "/0/bins");
+}
+
 TEST(StatisticQuestionsTest, EdgesAreThoseThatRecordsAreEncodedWith) {
   const Job job = parse_job(job_of_question(Json::array({kHistogram})).dump(), "job.json").value();
   const auto& histogram = std::get<algorithms::HistogramAsked>(settings_of(job).questions[0].what);
