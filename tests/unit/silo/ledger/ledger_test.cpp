@@ -425,9 +425,9 @@ TEST_F(LedgerTest, JobsAddUpUntilTheBudgetRefuses) {
 }
 
 TEST_F(LedgerTest, WhoSpeaksInOneRoundAloneIsChargedForEveryRound) {
-  // Thesis, Algorithm 15: a record's report is random in one round of d, and in the others it says 0 for sure. All rounds
-  // together are as private as one of them, and no ledger can know that: d jobs of a round are charged d times, and of
-  // one job's d rounds none is answered with the noise of the whole.
+  // Thesis, Algorithm 15: a record's report is random in one round of d, and in the others it says 0 for sure. All
+  // rounds together are as private as one of them, and no ledger can know that: d jobs of a round are charged d times,
+  // and of one job's d rounds none is answered with the noise of the whole.
   releases::Ask ask = plan_.release({0})->ask;
   ask.form = releases::SumForm{{}, releases::ReportsForm{releases::Randomiser::Direction}};
   releases::SiloFacts facts = member_.facts;
