@@ -26,13 +26,18 @@ def hinge_slope(t, b):
     return 0.5 * (-1.0 + (t - 0.5) / math.sqrt((t - 0.5) ** 2 + b * b))
 
 
-def slope_powers(b, degree, reach, nodes=500):
+def quantile_slope(t, b, p):
+    """The slope of the smoothed max{-p t, (1 - p) t}: the only kink is at 0, where it rises from -p to 1 - p."""
+    return -p + 0.5 * (1.0 + t / math.sqrt(t * t + b * b))
+
+
+def slope_powers(b, degree, reach, nodes=500, slope=hinge_slope):
     """Coefficients c_j of the powers t^j of the slope's Chebyshev series on [-reach, reach], cut at the degree."""
     angles = [math.pi * (i + 0.5) / nodes for i in range(nodes)]
     out = [0.0] * (degree + 1)
     before, now = [0.0] * (degree + 2), [1.0] + [0.0] * (degree + 1)  # T_(k-1) and T_k in powers of t
     for k in range(degree + 1):
-        share = sum(hinge_slope(reach * math.cos(angle), b) * math.cos(k * angle) for angle in angles) / nodes
+        share = sum(slope(reach * math.cos(angle), b) * math.cos(k * angle) for angle in angles) / nodes
         for j in range(degree + 1):
             out[j] += (1.0 if k == 0 else 2.0) * share * now[j]
         # T_1 = t, and T_(k+1) = 2 t T_k - T_(k-1).
@@ -105,6 +110,24 @@ def hermite_point(vectors, powers, variance, b, radius, steps=400):
         w = in_ball([w[0] - b * slope[0], w[1] - b * slope[1]], radius)
         if 2 * step >= steps:
             mean = [before + number / (steps / 2) for before, number in zip(mean, w)]
+    return mean
+
+
+def in_unit_ball(one, two):
+    shorter = min(1.0, 1.0 / max(math.hypot(one, two), 1e-300))
+    return one * shorter, two * shorter
+
+
+def residual_parameter(vectors, powers, variance, b, radius, steps=400):
+    """The same of residuals w x - y: vectors are (x, y), and the point is (w, -1), whose second number stays. The slope
+    rises by 1 at its kink, so that f_b'' is at most 1 / (2 b) and half of its inverse is b."""
+    products = mean_products(vectors, len(powers) - 1)
+    w, mean = 0.0, 0.0
+    for step in range(steps):
+        w -= b * oracle(products, powers, variance, (w, -1.0))[0]
+        w = max(-radius, min(radius, w))
+        if 2 * step >= steps:
+            mean += w / (steps / 2)
     return mean
 
 

@@ -169,6 +169,33 @@ def compare_hermite(bench, records, compare):
         compare.law(f"Hermite parameter {axis + 1}'s error", *errors)
 
 
+def compare_residuals(bench, records, compare):
+    """The same oracle for a quantile of residuals: of the vectors (x, y) at the point (w, -1)."""
+    epsilon, delta, questions, b, degree, radius, p = 30, 1e-5, 6, 0.5, 3, 1.0, 0.75
+    vectors = [linear.in_unit_ball(a, amount / 5.0 - 1.0) for a, _, amount, _ in records]
+    powers = linear.slope_powers(b, degree, 2.0**0.5, slope=lambda t, b: linear.quantile_slope(t, b, p))
+    question = {"kind": "linear_model", "columns": ["a"], "response": "amount", "loss": "quantile", "probability": p,
+                "form": "reports", "degree": degree, "smoothing": b, "norm": 1, "parameter_bound": radius}
+    bench.write_job("residual", [question], epsilon, delta)
+    bench.write_job("residuals", [question] * questions, epsilon, delta)
+    sigma_of = lambda name: bench.plan(name)[0]["noise_stddev_of_mean"] * len(records) ** 0.5
+    of_a = lambda row: values_of(row)[0] / 5.0  # in half ranges of the response, for one of the column
+
+    compare.close("residual's parameter without noise", [of_a(bench.simulate("residual", 1, "none")[0])],
+                  [linear.residual_parameter(vectors, powers, sigma_of("residual") ** 2, b, radius)], 3e-5)
+    sigma = sigma_of("residuals")
+    compare.noise("planned noise of (x, y)", sigma, 2.0 / linear.gaussian_shift(epsilon, delta) * questions**0.5)
+    best = linear.residual_parameter(vectors, powers, 0.0, b, radius)
+    of_product, of_twin = [], []
+    for seed in SEEDS:
+        draw = random.Random(seed)
+        of_product.extend(of_a(row) - best for row in bench.simulate("residuals", seed))
+        for _ in range(questions):
+            noised = linear.noised_vectors(vectors, sigma, draw)
+            of_twin.append(linear.residual_parameter(noised, powers, sigma**2, b, radius) - best)
+    compare.law("residual's parameter, error", of_product, of_twin)
+
+
 def compare_copies(bench, records, compare):
     """The oracle of many copies, for which the polynomial is Bernstein's. SIGM draws records at random, so that its
     answer is random without noise, too. Copies of u = y x are at most 2 sqrt(copies) apart, where the specification's
@@ -277,8 +304,8 @@ def main(program):
     compare = Comparisons()
     with tempfile.TemporaryDirectory() as folder:
         bench = workbench.Workbench(program, folder, records)
-        for method in (compare_risk, compare_bits, compare_hermite, compare_copies, compare_quantiles,
-                       compare_selections):
+        for method in (compare_risk, compare_bits, compare_hermite, compare_residuals, compare_copies,
+                       compare_quantiles, compare_selections):
             method(bench, records, compare)
     for failure in compare.failures:
         print(failure, file=sys.stderr)
