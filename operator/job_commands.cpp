@@ -125,7 +125,10 @@ Json moments_of(const jobs::Job& job, double noise_stddev) {
               {"bias", moments.bias},
               {"noise", std::sqrt(dimension) * noise_stddev},
               {"others", Json::array()}};
-  if (moments.shortest < moments.clip) return out;  // clips of phases follow from more than one mean's error
+  if (moments.shortest < moments.clip) {  // clips of phases follow from more than one mean's error
+    out["noise"] = nullptr;
+    return out;
+  }
   for (const double order : {2.0, 4.0, 8.0}) {
     if (order == moments.bound.order) continue;
     const theorems::MomentBound other{order, moments.bound.bound};
@@ -142,12 +145,13 @@ void print_moments(const jobs::Job& job, double noise_stddev) {
   const Json said = moments_of(job, noise_stddev);
   fmt::print("clip norm {}\n", jobs::described(*job.moments));
   if (said.is_null()) return;
-  fmt::print("    a round's mean is off by {:.4g} at most for being clipped{}, and by {:.4g} for the noise\n",
-             said["bias"].get<double>(),
-             job.moments->shortest < job.moments->clip
-                 ? fmt::format(" to {:.4g}, the shortest clip of a phase", job.moments->shortest)
-                 : std::string(),
-             said["noise"].get<double>());
+  if (said["noise"].is_null()) {
+    fmt::print("    phases clip to {:.4g} and less: to the shortest, {:.4g}, a round's mean is off by {:.4g} at most\n",
+               job.moments->clip, job.moments->shortest, said["bias"].get<double>());
+    return;
+  }
+  fmt::print("    a round's mean is off by {:.4g} at most for being clipped, and by {:.4g} for the noise\n",
+             said["bias"].get<double>(), said["noise"].get<double>());
   for (const Json& other : said["others"])
     fmt::print("    if the same bound held at order {:.4g}: clip {:.4g}, {:.4g} and {:.4g}\n",
                other["order"].get<double>(), other["clip_norm"].get<double>(), other["bias"].get<double>(),

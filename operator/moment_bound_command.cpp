@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -36,38 +37,92 @@ double rounded_up(double bound) {
   return std::ceil(bound / unit) * unit;
 }
 
+/// What a question released, checked.
+struct ReleasedLengths {
+  std::vector<double> edges;   // 0 = e_0 < .. < e_m
+  std::vector<double> counts;  // [m], below 0 where the noise has it so
+  std::vector<double> noise;   // [m], standard deviations
+  double records = 0.0;
+  std::string loss;
+  bool intercept = false;
+  bool at_zero = true;
+};
+
+Result<ReleasedLengths> released_lengths(const Json& question, const std::string& file) {
+  ReleasedLengths out;
+  out.edges = question.at("edges").get<std::vector<double>>();
+  out.records = question.at("records").get<double>();
+  out.loss = question.at("loss").get<std::string>();
+  out.intercept = question.at("intercept").get<bool>();
+  for (const Json& number : question.at("point")) out.at_zero = out.at_zero && number.get<double>() == 0.0;
+  for (const Json& estimate : question.at("estimates")) {
+    if (!estimate.at("value").is_number()) return no_bound(file, "a count that is none");
+    out.counts.push_back(estimate.at("value").get<double>());
+    out.noise.push_back(estimate.value("noise_stddev", 0.0));
+  }
+  const bool ascend = std::adjacent_find(out.edges.begin(), out.edges.end(), std::greater_equal()) == out.edges.end();
+  const auto finite = [](const std::vector<double>& numbers) {
+    return std::all_of(numbers.begin(), numbers.end(), [](double number) { return std::isfinite(number); });
+  };
+  const bool noise_is_one = std::all_of(out.noise.begin(), out.noise.end(),
+                                        [](double stddev) { return stddev >= 0.0 && std::isfinite(stddev); });
+  if (out.edges.size() < 2 || out.edges.front() != 0.0 || !ascend || !finite(out.edges) || !finite(out.counts) ||
+      !noise_is_one || out.counts.size() + 1 != out.edges.size() || !(out.records >= 1.0))
+    return no_bound(file, fmt::format("expected ascending edges from 0 on, a count for each cell with its noise, and "
+                                      "records, got {} edges, {} counts and {} records",
+                                      out.edges.size(), out.counts.size(), out.records));
+  return out;
+}
+
+/// What a training job has to be, for the bound to be of its gradients.
+Status check_goes_with(const BoughtBound& bound, const jobs::Job& job, const std::string& file) {
+  const models::LinearModel* linear = job.model ? job.model->linear() : nullptr;
+  if (linear == nullptr) return no_bound(file, "expected a job that trains a linear model");
+  const std::string loss = linear->loss() == models::Loss::Logistic       ? "logistic"
+                           : linear->loss() == models::Loss::LeastSquares ? "squared"
+                           : linear->loss() == models::Loss::Hinge        ? "hinge"
+                                                                          : "absolute";
+  if (loss != bound.loss || linear->intercept() != bound.intercept)
+    return no_bound(
+        file,
+        fmt::format("the lengths are of the loss \"{}\" {} an intercept, and the job trains \"{}\" {} one", bound.loss,
+                    bound.intercept ? "with" : "without", loss, linear->intercept() ? "with" : "without"));
+  if (job.projection)
+    return no_bound(file, "the lengths are of features as the schema encodes them, and the job maps them");
+  return {};
+}
+
 }  // namespace
 
 Result<BoughtBound> bought_bound(const std::string& text, const std::string& file, double order) {
   const Json result = Json::parse(text, nullptr, false);
   const Json* question = question_of_gradients(result);
   if (question == nullptr) return no_bound(file, "expected the result of a run with a question of kind gradient_norms");
-  const std::vector<double> edges = question->at("edges").get<std::vector<double>>();
-  const Json& estimates = question->at("estimates");
-  const auto records = question->at("records").get<double>();
-  if (edges.size() < 2 || estimates.size() + 1 != edges.size() || !(records > 0.0))
-    return no_bound(file, fmt::format("{} edges of {} counts of {} records", edges.size(), estimates.size(), records));
+  UNDERTONE_TRY(const ReleasedLengths lengths, released_lengths(*question, file));
   BoughtBound out;
   out.order = order;
-  double share = 0.0;   // E |g|^k over longest^k
-  double hidden = 0.0;  // records
-  for (std::size_t i = estimates.size(); i-- > 0;) {
-    if (!estimates[i].at("value").is_number()) return no_bound(file, "a count that is none");
-    const auto count = estimates[i].at("value").get<double>();
-    const double noise = estimates[i].value("noise_stddev", 0.0);
-    if (!(count > kHidden * noise) || !(count > 0.0)) {
-      hidden += std::max(0.0, count) + kHidden * noise;
+  out.loss = lengths.loss;
+  out.intercept = lengths.intercept;
+  double share = 0.0;  // E |g|^k over longest^k
+  double beyond = 0.0;
+  for (std::size_t i = lengths.counts.size(); i-- > 0;) {
+    const double count = std::max(0.0, lengths.counts[i]);
+    if (out.longest == 0.0 && !(count > kHidden * lengths.noise[i])) {
+      beyond += count;
       continue;
     }
-    if (out.longest == 0.0) out.longest = edges[i + 1];
-    share += count / records * std::pow(edges[i + 1] / out.longest, order);
+    if (out.longest == 0.0) out.longest = lengths.edges[i + 1];
+    share += count / lengths.records * std::pow(lengths.edges[i + 1] / out.longest, order);
   }
   if (out.longest == 0.0)
     return no_bound(file, "the noise hides every count: more records, a larger epsilon or fewer bins would show some");
-  out.bound = rounded_up(out.longest * std::pow(share, 1.0 / order));
-  out.left_out = std::min(1.0, hidden / records);
-  out.source = fmt::format("lengths of gradients of {:.0f} records, released by run {:.12}", records,
-                           result.value("run", "of statistics"));
+  const double bound = out.longest * std::pow(share, 1.0 / order);
+  if (!(bound >= theorems::kMomentClipMin && bound <= theorems::kMomentClipMax))
+    return no_bound(file, fmt::format("a bound of {}, which no job takes", bound));
+  out.bound = rounded_up(bound);
+  out.beyond = std::min(1.0, beyond / lengths.records);
+  out.source = fmt::format("lengths of gradients of {:.0f} records at {}, released by run {:.12}", lengths.records,
+                           lengths.at_zero ? "0" : "a given point", result.value("run", "of statistics"));
   return out;
 }
 
@@ -81,9 +136,10 @@ int moment_bound(const std::filesystem::path& result, double order, const std::f
   if (!found) return service::fail(found.error());
   fmt::print(
       stderr,
-      "E |g|^{0:.4g} is at most {1:.4g}^{0:.4g} at the point that was asked about. Lengths up to {2:.4g} count; at "
-      "most {3:.2g} of the records are in cells that the noise hides.\n",
-      found->order, found->bound, found->longest, found->left_out);
+      "An estimate: E |g|^{0:.4g} is near {1:.4g}^{0:.4g}, of all silos' records together at the point that was asked "
+      "about. The longest length that the noise does not hide is {2:.4g}; longer cells, with a share of {3:.2g} of "
+      "the records by their counts, are left out.\n",
+      found->order, found->bound, found->longest, found->beyond);
   const Json moments = {{"order", found->order}, {"bound", found->bound}, {"source", found->source}};
   if (ready.empty()) {
     fmt::print("{}\n", moments.dump(1));
@@ -97,8 +153,12 @@ int moment_bound(const std::filesystem::path& result, double order, const std::f
   job["privacy"].erase("clip_norm");
   job["privacy"]["moments"] = moments;
   const std::string whole = job.dump(2) + "\n";
-  if (const Result<jobs::Job> sound = jobs::parse_job(whole, ready.string()); !sound)
-    return service::fail(sound.error());
+  const Result<jobs::Job> sound = jobs::parse_job(whole, ready.string());
+  if (!sound) return service::fail(sound.error());
+  if (Status fits = check_goes_with(*found, *sound, job_file.string()); !fits) return service::fail(fits.error());
+  if (sound->theorem && sound->theorem->losses == theorems::TheoremLosses::ConvexWithKinks)
+    fmt::print(stderr, "WARNING: {} is of each record's largest gradient over the domain, which this is not.\n",
+               sound->theorem->source);
   if (Status written = write_file_atomically(ready, whole); !written) return service::fail(written.error());
   fmt::print(stderr, "The job with its moments is in {}\n", ready.string());
   return service::kDone;

@@ -7,20 +7,22 @@
 
 namespace undertone::operators {
 
-/// A bound on a moment of records' gradients that a run of statistics paid for.
+/// An estimate of a moment of records' gradients that a run of statistics paid for, to be a job's bound.
 struct BoughtBound {
-  double order = 2.0;       // k
-  double bound = 0.0;       // r of E |g|^k <= r^k, at the public point that the question was of
-  double longest = 0.0;     // end of the last cell that was counted in
-  double left_out = 0.0;    // of the records, at most: those of cells that the noise hides
+  double order = 2.0;     // k
+  double bound = 0.0;     // r, E |g|^k being near r^k at the public point that the question was of
+  double longest = 0.0;   // the upper edge of the last cell whose count the noise does not hide
+  double beyond = 0.0;    // the share of the records in longer cells, by their counts
+  std::string loss = {};  // what the gradients are of
+  bool intercept = false;
   std::string source = {};  // for the job, in words
 };
 
-/// Works a bound out of the counts that a question of kind gradient_norms released: post-processing of what that run
-/// paid for. Records of a cell count as long as its upper edge; cells whose count is below twice its noise's standard
-/// deviation are left out: a clip cuts what is longer, whatever the bound says.
+/// Works it out of the counts that a question of kind gradient_norms released: post-processing of what that run paid
+/// for. Records of a cell count as long as its upper edge, and counts below 0 as 0. The last cell is the last one whose
+/// count is above twice its noise's standard deviation: what is longer is left out.
 /// @param result the text of the result.json @param file its name, for errors @param order k >= 2
-/// @return an error where there is no such question, or every count is hidden
+/// @return an error where there is no such question, its numbers are none, every count is hidden, or no job takes it
 [[nodiscard]] Result<BoughtBound> bought_bound(const std::string& result, const std::string& file, double order);
 
 /// Prints it as the "moments" of a job's privacy, or writes the job with it.

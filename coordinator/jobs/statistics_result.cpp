@@ -47,7 +47,13 @@ void put_regression(const jobs::StatedQuestion& stated, Json& out) {
 
 /// What a question was of, as far as its estimates' names do not say.
 void put_shape(const algorithms::StatisticAsked& asked, Json& out) {
-  std::visit(Overloaded{[&](const algorithms::HistogramAsked& what) { out["edges"] = what.edges; },
+  std::visit(Overloaded{[&](const algorithms::HistogramAsked& what) {
+                          out["edges"] = what.edges;
+                          if (!what.gradients) return;
+                          out["loss"] = std::string(statistics::to_string(what.gradients->loss));
+                          out["intercept"] = what.gradients->intercept;
+                          out["point"] = what.gradients->point;
+                        },
                         [&](const algorithms::QuantilesAsked& what) {
                           out["edges"] = what.cells.edges;
                           out["probabilities"] = what.probabilities;

@@ -38,9 +38,10 @@ class Ends {
                             add(own.coordinate, 0.0, static_cast<double>(own.count - 1));
                           },
                           [&](const statistics::BinnedCells& own) { number(own.coordinate, -1.0, 1.0); },
+                          // A record that is 0 has a gradient as short as they get, one at the bounds a long one.
                           [&](const statistics::GradientCells& own) {
-                            for (std::size_t j = 0; j + (own.intercept ? 1 : 0) < own.point.size(); ++j)
-                              number(j, -1.0, 1.0);
+                            const std::size_t features = own.point.size() - (own.intercept ? 1 : 0);
+                            for (std::size_t j = 0; j <= features; ++j) add(j, 0.0, 1.0);  // the label, too
                           }},
                cells);
   }

@@ -1,12 +1,16 @@
 #include "shared/jobs/statistic_question.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <numbers>
 #include <utility>
 #include <vector>
 
 #include "shared/base/plain_text.hpp"
 #include "shared/jobs/function_question.hpp"
+#include "shared/jobs/job.hpp"
 #include "shared/jobs/statistic_columns.hpp"
 #include "shared/jobs/vector_question.hpp"
 
@@ -397,11 +401,16 @@ std::optional<HistogramAsked> parse_cells(config::Section& section, const Writte
 std::optional<StatisticAsked> parse_gradients(config::Section& section, const Written& written,
                                               const ColumnIndex& known) {
   constexpr double kPointMax = 1e6;
+  constexpr std::size_t kPointNumbersMax = 4096;
   statistics::GradientCells cells;
   cells.loss = written.gradients.loss;
   cells.intercept = written.gradients.intercept;
   const std::size_t features = data::encoded_width(known.schema());
   const std::size_t wanted = features + (cells.intercept ? 1 : 0);
+  if (features > kPointNumbersMax) {
+    section.problem("kind", fmt::format("expected at most {} encoded features, got {}", kPointNumbersMax, features));
+    return std::nullopt;
+  }
   cells.point = written.gradients.point;
   if (cells.point.empty()) cells.point.assign(wanted, 0.0);
   if (cells.point.size() != wanted) {
@@ -424,12 +433,18 @@ std::optional<StatisticAsked> parse_gradients(config::Section& section, const Wr
                     fmt::format("expected a label that goes with the loss \"{}\"", statistics::to_string(cells.loss)));
     return std::nullopt;
   }
-  const double longest =
-      std::sqrt(static_cast<double>(wanted)) *
+  const models::LinearModel linear(models::Loss::LeastSquares, static_cast<Eigen::Index>(features), cells.intercept);
+  const double steepest =
       std::max(statistics::steepness_of(cells.loss, reach, -1.0), statistics::steepness_of(cells.loss, -reach, 1.0));
+  // Edges are in the plan's digest. Rounded to three digits, and made of exact halves, they do not depend on whose
+  // exponential function it is.
+  const double longest = std::strtod(
+      fmt::format("{:.3g}", 1.01 * record_norm(models::Model(linear), known.schema()) * steepest).c_str(), nullptr);
   cells.edges.push_back(0.0);
-  for (std::int64_t i = 1; i <= written.bins; ++i)
-    cells.edges.push_back(longest * std::exp2(0.5 * static_cast<double>(i - written.bins)));
+  for (std::int64_t below = written.bins - 1; below >= 0; --below) {
+    const double odd = below % 2 == 0 ? 1.0 : 0.5 * std::numbers::sqrt2;
+    cells.edges.push_back(std::ldexp(longest * odd, -static_cast<int>(below / 2)));
+  }
   HistogramAsked out{cells.edges, cells.edges};
   out.gradients = std::move(cells);
   return StatisticAsked{"lengths of gradients", 0, std::move(out)};
@@ -730,6 +745,8 @@ std::vector<StatisticAsked> parse_question(config::Section& section, const Colum
     else if (asked.persons != Form::Mean)
       asked.name += fmt::format(", {}", releases::to_string(asked.persons));
     if (asked.one_record) asked.name += ", one record of each";
+    if (written.kind == KindAsked::GradientNorms && asked.persons != Form::Mean)
+      section.problem("persons", "expected mean or one_record: a moment is of shares of persons");
   }
   return out;
 }

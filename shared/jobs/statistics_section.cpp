@@ -47,10 +47,14 @@ AskedStatistics parse_statistics(config::Section section, const data::Schema& sc
   AskedStatistics out;
   std::map<std::tuple<std::size_t, std::size_t, bool, releases::PersonContribution::Form, bool>, std::size_t> places;
   std::size_t place = 0;
+  std::size_t of_gradients = 0;  // questions
   const ColumnIndex known(schema);
   for (config::Section question : section.objects("questions", 1, algorithms::Statistics::kQuestionsMax,
                                                   "each a release of its own: together they spend what is promised")) {
     for (StatisticAsked& asked : parse_question(question, known)) {
+      // Its point is as long as a record is wide without a byte of the job, and one bound is what a job needs.
+      if (algorithms::kind_of(asked) == "gradient_norms" && ++of_gradients > 1)
+        question.problem("kind", "expected one question of kind gradient_norms in a job");
       // Sums beside the number of records are totals of the same two numbers, whichever of them is asked for.
       if (algorithms::is_single(asked) || std::holds_alternative<algorithms::CountedSumAsked>(asked.what)) {
         const auto* count = std::get_if<CountAsked>(&asked.what);

@@ -205,7 +205,9 @@ Result<TheoremChoice> chosen_stages(const TheoremConditions& conditions, const s
   if (stages.empty() || !std::isfinite(stages.back().bound))
     return conditions.refuse("its bound is no number: another moment, or more records");
   const double clip = longest_clip(stages);
-  const algorithms::LocalizedSubgradientSettings settings{conditions.problem(), steps_of(stages, clip)};
+  using Settings = algorithms::LocalizedSubgradientSettings;
+  const Settings settings{conditions.problem(), steps_of(stages, clip),
+                          stages.size() == 1 ? Settings::Reads::Phases : Settings::Reads::Stages};
   const StageOfPhases& last = stages.back();
   const PhaseError& first = last.phases.front();
   TheoremChoice choice = conditions.begin(kPopulationRisk, settings);

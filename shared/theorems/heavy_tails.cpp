@@ -175,10 +175,11 @@ Result<TheoremChoice> choose_heavy_tailed_strongly_convex(const TheoremCondition
   const TheoremFacts& facts = conditions.facts();
   const double beta = facts.smoothness + conditions.problem().regulariser.l2();
   if (Status fits = conditions.strongly_convex(beta); !fits) return fits.error();
-  // By strong convexity |w_0 - w*|^2 <= 2 Delta/mu, wherever the domain ends.
-  UNDERTONE_TRY(conditions.positive("the gap Delta", facts.gap));
-  double distance = std::sqrt(2.0 * facts.gap / facts.strong_convexity);
-  if (conditions.bounded_domain()) distance = std::min(distance, conditions.reach());
+  double distance = conditions.reach();
+  if (!conditions.bounded_domain()) {  // by strong convexity |w_0 - w*|^2 <= 2 Delta/mu
+    UNDERTONE_TRY(conditions.positive("the gap Delta", facts.gap));
+    distance = std::sqrt(2.0 * facts.gap / facts.strong_convexity);
+  }
   if (facts.records < 2.0)
     return conditions.refuse(fmt::format("n = {} records, expected at least 2: a part for each round", facts.records));
   const double mu = facts.strong_convexity;

@@ -17,8 +17,8 @@ namespace undertone::theorems {
 /// Proposition 172; spec heavy-tailed 5.4.
 [[nodiscard]] Result<TheoremChoice> choose_heavy_tailed_convex(const TheoremConditions& conditions);
 /// This is clipped SGD for smooth and strongly convex losses. Its bound is 32 beta D^2 exp(-T/(4 kappa)) + 72
-/// (variance)/(mu T) + 2 bias^2/mu, T = R - 1, with D^2 = 2 Delta/mu or the domain's. Source: Theorem 61, Proposition
-/// 174; spec heavy-tailed 5.5.
+/// (variance)/(mu T) + 2 bias^2/mu, T = R - 1, with D of the domain, or D^2 = 2 Delta/mu. Source: Theorem 61,
+/// Proposition 174; spec heavy-tailed 5.5.
 [[nodiscard]] Result<TheoremChoice> choose_heavy_tailed_strongly_convex(const TheoremConditions& conditions);
 /// This is clipped proximal SGD, for smooth losses that are proximal-PL and perhaps not convex. Source: Theorem 63,
 /// Proposition 177; spec heavy-tailed 5.6.

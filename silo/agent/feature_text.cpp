@@ -33,10 +33,13 @@ std::string describe_cells(const statistics::Cells& cells, const data::Schema& s
                                       number.value_of(own.edges.front()), number.value_of(own.edges.back()));
                  },
                  [](const statistics::GradientCells& own) {
+                   const bool at_zero =
+                       std::all_of(own.point.begin(), own.point.end(), [](double number) { return number == 0.0; });
                    return fmt::format(
-                       "the length of a record's gradient of a {} loss at a public point, in {} ranges up "
-                       "to {:.6g}",
-                       statistics::to_string(own.loss), own.edges.size() - 1, own.edges.back());
+                       "the length of a record's gradient of a {} loss{} at {}, in {} ranges up to {:.6g}",
+                       statistics::to_string(own.loss), own.intercept ? " with an intercept" : "",
+                       at_zero ? "0" : "the point that the job names, of which no promise covers what it tells",
+                       own.edges.size() - 1, own.edges.back());
                  }},
       cells);
 }

@@ -75,12 +75,12 @@ std::vector<std::size_t> LocalizedSubgradientSettings::phase_counts() const {
 
 std::string_view LocalizedSubgradientSettings::name() const {
   if (reads == Reads::All) return LocalizedSubgradient::kRegularisedName;
-  return stages.size() == 1 ? LocalizedSubgradient::kName : LocalizedSubgradient::kStagedName;
+  return reads == Reads::Phases ? LocalizedSubgradient::kName : LocalizedSubgradient::kStagedName;
 }
 
 std::string LocalizedSubgradientSettings::source() const {
   if (reads == Reads::All) return "the noisy clipped regularised subgradient method, Algorithm 6 of Lowy's thesis";
-  return stages.size() == 1
+  return reads == Reads::Phases
              ? "the localised noisy clipped subgradient method, Algorithm 7 of Lowy's thesis"
              : "the localised noisy clipped subgradient method in stages, Appendix C.4.3 of Lowy's thesis";
 }
@@ -124,7 +124,7 @@ ParsedMethod LocalizedSubgradient::parse_regularised(config::Section& section, c
 
 ParsedMethod LocalizedSubgradient::parse_staged(config::Section& section, const Problem& problem) {
   const double draw_fraction = keys::draw_fraction(section);
-  LocalizedSubgradientSettings settings{problem};
+  LocalizedSubgradientSettings settings{problem, {}, Reads::Stages};
   for (config::Section& one :
        section.objects("stages", 2, kStagesMax,
                        "of staged_subgradient: each reads a block of twice the records of the one before")) {
@@ -140,6 +140,8 @@ Result<std::unique_ptr<LocalizedSubgradient>> LocalizedSubgradient::create(
     return subgradient_refusal(fmt::format("from 1 to {} stages, got {}", kStagesMax, settings.stages.size()));
   if (settings.reads == Reads::All && settings.extent().entries != 1)
     return subgradient_refusal("one phase reads all records");
+  if (settings.reads == Reads::Phases && settings.stages.size() != 1)
+    return subgradient_refusal(fmt::format("phases are of one stage, got {}", settings.stages.size()));
   for (const SubgradientStage& stage : settings.stages) {
     if (stage.empty() || stage.size() > keys::kPhasesMax)
       return subgradient_refusal(fmt::format("from 1 to {} phases a stage, got {}", keys::kPhasesMax, stage.size()));
@@ -170,7 +172,7 @@ planning::Schedule LocalizedSubgradient::schedule(const LocalizedSubgradientSett
     for (std::size_t j = 0; j < settings.stages[i].size(); ++j) {
       const SubgradientPhase& phase = settings.stages[i][j];
       std::optional<releases::Slice> part;
-      if (settings.reads == Reads::Stages) {
+      if (settings.reads != Reads::All) {
         part = releases::Slice{releases::Slice::Cut::Equal, next, tiling->parts};
         part->span = tiling->spans[i][j];
         next += part->span;

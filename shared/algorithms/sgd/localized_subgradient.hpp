@@ -27,12 +27,13 @@ struct LocalizedSubgradientSettings {
   using Algorithm = LocalizedSubgradient;
   /// Which records a phase reads.
   enum class Reads : std::uint8_t {
-    All,    // one phase, on all records
-    Stages  // @see StageTiling: a stage has a block of its own, phase j of it a part of 2^-j of the block
+    All,     // one phase, on all records
+    Phases,  // of one stage: phase j a part of 2^-j
+    Stages   // @see StageTiling: a stage has a block of its own, phase j of it a part of 2^-j of the block
   };
   Problem problem;
   std::vector<SubgradientStage> stages = {};
-  Reads reads = Reads::Stages;
+  Reads reads = Reads::Phases;
 
   [[nodiscard]] std::vector<std::size_t> phase_counts() const;
   [[nodiscard]] std::string_view name() const;

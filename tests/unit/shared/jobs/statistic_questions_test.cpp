@@ -63,9 +63,11 @@ TEST(StatisticQuestionsTest, LengthsOfGradientsEndWhereThePublicBoundsLetThem) {
   ASSERT_TRUE(histogram.gradients);
   EXPECT_EQ(histogram.gradients->point, std::vector<double>(5, 0.0));  // four encoded features and the intercept
   ASSERT_EQ(histogram.edges.size(), 25U);
-  // At 0 a residual is 1 at most, and (x, 1) no longer than the root of 5.
-  EXPECT_DOUBLE_EQ(histogram.edges.back(), std::sqrt(5.0));
-  EXPECT_DOUBLE_EQ(histogram.edges[23], std::sqrt(2.5));
+  // At 0 a residual is 1 at most, and (x, 1) no longer than the root of 4: of sex one indicator is 1. A hundredth more,
+  // in three digits, so that no exponential function decides.
+  EXPECT_EQ(histogram.edges.back(), 2.02);
+  EXPECT_EQ(histogram.edges[22], 1.01);
+  EXPECT_DOUBLE_EQ(histogram.edges[23], 2.02 / std::sqrt(2.0));
   EXPECT_EQ(histogram.edges.front(), 0.0);
   Json at = question;
   at["intercept"] = false;
@@ -73,7 +75,7 @@ TEST(StatisticQuestionsTest, LengthsOfGradientsEndWhereThePublicBoundsLetThem) {
   at["bins"] = 4;
   const Job elsewhere = parse_job(job_of_question(Json::array({at})).dump(), "job.json").value();
   const auto& cells = std::get<algorithms::HistogramAsked>(settings_of(elsewhere).questions[0].what);
-  EXPECT_DOUBLE_EQ(cells.edges.back(), 2.0 * 2.0);  // |s| <= 1, so |s - y| <= 2
+  EXPECT_EQ(cells.edges.back(), 3.5);  // |s| <= 1, so |s - y| <= 2: 2 sqrt(3) and a hundredth
   at["point"] = {0.5};
   question_finds(said_of_one(at), "/0/point: expected 4 numbers");
   at["point"] = {1e300, 0, 0, 0};
@@ -81,6 +83,8 @@ TEST(StatisticQuestionsTest, LengthsOfGradientsEndWhereThePublicBoundsLetThem) {
   Json logistic = question;
   logistic["loss"] = "logistic";  // of a number
   question_finds(said_of_one(logistic), "/0/loss");
+  Json two = job_of_question(Json::array({question, question}));
+  question_finds(said_of_question(two), "expected one question of kind gradient_norms");
   Json bins = question;
   bins["bins"] = 65;
   question_finds(said_of_one(bins), "/0/bins");

@@ -105,7 +105,8 @@ TEST(LocalizedSubgradientTest, ARunCostsWhatItsCostliestPhaseDoesAndPhasesClipBy
   const LocalizedSubgradientSettings settings{
       kink_problem(),
       {{SubgradientPhase{9, 0.1, 1.0}, SubgradientPhase{5, 0.1, 1.0, {}, 0.5}},
-       {SubgradientPhase{4, 0.1, 1.0, {}, 0.25}, SubgradientPhase{4, 0.1, 1.0}, SubgradientPhase{1, 0.1, 1.0}}}};
+       {SubgradientPhase{4, 0.1, 1.0, {}, 0.25}, SubgradientPhase{4, 0.1, 1.0}, SubgradientPhase{1, 0.1, 1.0}}},
+      LocalizedSubgradientSettings::Reads::Stages};
   const planning::Plan plan =
       planning::make_plan(LocalizedSubgradient::schedule(settings, shape_of(2.0)), silo_of(4000, 1.0)).value();
   EXPECT_EQ(plan.rounds(), 23U);
@@ -144,6 +145,7 @@ TEST(LocalizedSubgradientTest, WhatIsNoPhaseIsRefused) {
   EXPECT_FALSE(made({std::uint64_t{1} << 40U, 0.5, 4.0}));
   EXPECT_FALSE(LocalizedSubgradient::create({kink_problem(), {}}));
   EXPECT_FALSE(LocalizedSubgradient::create({kink_problem(), {{}}}));
+  EXPECT_FALSE(LocalizedSubgradient::create({kink_problem(), {{{1, 0.5, 4.0}}, {{1, 0.5, 4.0}}}}));
 }
 
 /// The bound of settings, worked out again from the releases that they plan.

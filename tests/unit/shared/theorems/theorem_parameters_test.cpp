@@ -56,7 +56,7 @@ bool has_noise(TheoremName name, PlannedNoise noise) {
 
 TheoremChoice choose(TheoremName name, const TheoremFacts& of, PlannedNoise noise = PlannedNoise::Accountant) {
   TheoremFacts own = of;
-  if (takes_moments(name)) own.moment = MomentBound{2.0, of.lipschitz};
+  if (takes_moments(name)) own.moment = MomentBound{4.0, of.lipschitz};
   return choose_by_theorem(name, own, for_theorem(name), noise).value();
 }
 
