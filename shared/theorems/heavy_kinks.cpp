@@ -144,6 +144,7 @@ KinkNumbers numbers_of(const TheoremConditions& conditions) {
 Result<std::vector<StageOfPhases>> settled(const TheoremConditions& conditions, const KinkNumbers& all,
                                            const std::vector<StageOfPhases>& drafts) {
   std::vector<std::size_t> counts;
+  counts.reserve(drafts.size());
   for (const StageOfPhases& draft : drafts) counts.push_back(draft.phases.size());
   UNDERTONE_TRY(const algorithms::StageTiling tiling, algorithms::tile_stages(counts));
   const double part = std::floor(conditions.facts().records / number(tiling.parts));
