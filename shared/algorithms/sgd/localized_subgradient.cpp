@@ -15,6 +15,7 @@ namespace undertone::algorithms {
 namespace {
 
 constexpr const char* kSubgradient = "the subgradient method";
+constexpr double kClipShareMin = 1e-6;  // the squares of a shorter clip could vanish
 using Reads = LocalizedSubgradientSettings::Reads;
 
 Error subgradient_refusal(const std::string& what) {
@@ -31,8 +32,8 @@ SubgradientPhase parse_phase_of_steps(config::Section& section) {
   if (section.has("radius")) phase.radius = keys::phase_radius(section);
   if (section.has("clip_share") || section.recording())
     phase.clip_share =
-        section.number("clip_share", 0.0, 1.0,
-                       "of the subgradient methods: a phase's clip, as a share of the job's (default 1)", true);
+        section.number("clip_share", kClipShareMin, 1.0,
+                       "of the subgradient methods: a phase's clip, as a share of the job's (default 1)");
   return phase;
 }
 
@@ -54,12 +55,13 @@ Status check_phase(const SubgradientPhase& phase) {
     return subgradient_refusal(
         fmt::format("a step must be at most 2/proximity = {}, got {}", 2.0 / phase.proximity, phase.step_size));
   if (phase.radius) UNDERTONE_TRY(geometry::check_positive("a radius of the subgradient method", *phase.radius));
-  if (!(phase.clip_share > 0.0 && phase.clip_share <= 1.0))
-    return subgradient_refusal(fmt::format("a clip_share must be in (0, 1], got {}", phase.clip_share));
+  if (!(phase.clip_share >= kClipShareMin && phase.clip_share <= 1.0))
+    return subgradient_refusal(
+        fmt::format("a clip_share must be from {} to 1, got {}", kClipShareMin, phase.clip_share));
   return {};
 }
 
-/// The clip of a phase. A share of the least clip that there is is that clip.
+/// This is the clip of a phase.
 releases::ClipNorm clip_of_phase(const releases::ClipNorm& whole, double share) {
   const auto own = releases::ClipNorm::create(whole.value() * share);
   return own ? *own : whole;
@@ -150,7 +152,8 @@ Result<std::unique_ptr<LocalizedSubgradient>> LocalizedSubgradient::create(
   if (settings.extent().rounds > releases::kRoundsMax)
     return subgradient_refusal(
         fmt::format("at most {} rounds in all, got {}", releases::kRoundsMax, settings.extent().rounds));
-  if (const Result<StageTiling> tiling = tile_stages(settings.phase_counts()); !tiling) return tiling.error();
+  if (!tile_stages(settings.phase_counts()))
+    return subgradient_refusal("the last block would be of more than 2^40 parts, expected fewer stages or phases");
   if (!settings.problem.regulariser.is_smooth())
     return subgradient_refusal(
         fmt::format("{} is not smooth: use a proximal algorithm", settings.problem.regulariser.name()));

@@ -141,6 +141,7 @@ TEST(LocalizedSubgradientTest, WhatIsNoPhaseIsRefused) {
   EXPECT_FALSE(made({1, 0.5, -1.0}));
   EXPECT_FALSE(made({1, 0.5, 4.0, 0.0}));
   EXPECT_FALSE(made({1, 0.5, 4.0, {}, 0.0}));
+  EXPECT_FALSE(made({1, 0.5, 4.0, {}, 5e-324}));  // a clip whose squares are nothing
   EXPECT_FALSE(made({1, 0.5, 4.0, {}, 1.5}));
   EXPECT_FALSE(made({std::uint64_t{1} << 40U, 0.5, 4.0}));
   EXPECT_FALSE(LocalizedSubgradient::create({kink_problem(), {}}));
