@@ -37,7 +37,7 @@ double rounded_up(double bound) {
   return std::ceil(bound / unit) * unit;
 }
 
-/// What a question released, checked.
+/// These are the numbers that a question released, once they are checked.
 struct ReleasedLengths {
   std::vector<double> edges;   // 0 = e_0 < .. < e_m
   std::vector<double> counts;  // [m], below 0 where the noise has it so
@@ -74,7 +74,7 @@ Result<ReleasedLengths> released_lengths(const Json& question, const std::string
   return out;
 }
 
-/// What a training job has to be, for the bound to be of its gradients.
+/// Checks that a training job has the gradients that the bound is of.
 Status check_goes_with(const BoughtBound& bound, const jobs::Job& job, const std::string& file) {
   const models::LinearModel* linear = job.model ? job.model->linear() : nullptr;
   if (linear == nullptr) return no_bound(file, "expected a job that trains a linear model");

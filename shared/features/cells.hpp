@@ -45,9 +45,9 @@ struct BinnedCells {
   std::size_t coordinate = 0;
   std::vector<double> edges;  // e_0 < .. < e_m, public, in the unit of the encoded number
 };
-/// Of how long a record's gradient is at a public point w of a linear model of all features: |f'(s)| times the length
-/// of (x, 1), s = <w, (x, 1)>, with features clamped to [-1, 1] and what is not finite 0. Cell j is (e_j, e_(j+1)], the
-/// first one holds what is shorter too, and the last one what is longer.
+/// These cells say how long a record's gradient is at a public point w of a linear model of all features. Its length is
+/// |f'(s)| times that of (x, 1), s = <w, (x, 1)>. Features are clamped to [-1, 1], and what is not finite counts as 0.
+/// Cell j is (e_j, e_(j+1)]. The first one holds what is shorter too, and the last one what is longer.
 struct GradientCells {
   ScalarLoss loss = ScalarLoss::Squared;  // of a binary label the sign is y, of a number itself
   bool intercept = false;                 // (x, 1) has its last number

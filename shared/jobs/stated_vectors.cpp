@@ -289,7 +289,7 @@ class PointOfModel {
     out << w.head(response_), -1.0, w.tail(parameters_ - response_);
     return out / reach_;
   }
-  /// Of a slope times u what belongs to the parameters.
+  /// Takes out of a slope times u what belongs to the parameters.
   [[nodiscard]] Eigen::VectorXd along_parameters(const Eigen::Ref<const Eigen::VectorXd>& gradient) const {
     if (!of_residual_) return gradient;
     Eigen::VectorXd out(parameters_);
@@ -304,7 +304,7 @@ class PointOfModel {
   double reach_;
 };
 
-/// Of totals: c_0 M_1 + c_1 M_2 w', the slope of degree 1.
+/// Finds the least point from totals: the slope of degree 1 is c_0 M_1 + c_1 M_2 w'.
 Result<LeastPoint> least_from_totals(const LinearModelAsked& what, const std::vector<SiloTotals>& silos) {
   const PointOfModel model(what);
   const Eigen::Index p = model.length();

@@ -26,9 +26,9 @@ struct SelectingTrees {
   std::uint64_t parts = 0;      // of the whole order
 };
 
-/// What a round asks for: a vertex, along its leaf's path. A coordinate of a root's record is clamped to the shape's L,
-/// of a node's at depth j to min(2 L, 2 beta D 2^-j), D the largest l1 distance of two vertices: between a node and the
-/// one before it the steps move the point by 2 D 2^-j at most. @param round below tree_rounds(T)
+/// Returns what a round asks for, which is a vertex, along its leaf's path. A coordinate of a root's record is clamped
+/// to the shape's L, of a node's at depth j to min(2 L, 2 beta D 2^-j), D the largest l1 distance of two vertices:
+/// between a node and the one before it the steps move the point by 2 D 2^-j at most. @param round below tree_rounds(T)
 [[nodiscard]] releases::Ask leaf_selection(const SelectingTrees& trees, std::uint64_t round,
                                            const GradientShape& shape);
 

@@ -62,7 +62,8 @@ class StagedTreeFrankWolfe final : public FederatedAlgorithm {
   /// there is a regulariser
   [[nodiscard]] static Result<std::unique_ptr<StagedTreeFrankWolfe>> create(
       const StagedTreeFrankWolfeSettings& settings);
-  /// What it asks, in order: of every stage, at every leaf of every phase a vertex, along the leaf's path.
+  /// Lists what it asks, in order: it asks at every leaf of every phase of every stage for a vertex, along the leaf's
+  /// path.
   [[nodiscard]] static planning::Schedule schedule(const StagedTreeFrankWolfeSettings& settings,
                                                    const GradientShape& shape);
 

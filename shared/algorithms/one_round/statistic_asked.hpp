@@ -48,7 +48,7 @@ struct VarianceAsked {
 struct HistogramAsked {
   std::vector<double> edges;    // in the unit of the column: its lower bound, .., its upper bound
   std::vector<double> encoded;  // the same as records are encoded
-  /// Of records' gradients, whose lengths `edges` are then of, and not of a column.
+  /// Where it is given, the cells are of the lengths of records' gradients, and not of a column.
   std::optional<statistics::GradientCells> gradients = {};
 };
 /// The numbers below which shares of the records lie, read off counts of cells.

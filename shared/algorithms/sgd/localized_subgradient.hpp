@@ -17,7 +17,7 @@ struct SubgradientPhase {
   double step_size = 0.0;             // eta, at most 2/lambda
   double proximity = 0.0;             // lambda >= 0, of lambda/2 |w - c|^2
   std::optional<double> radius = {};  // D: iterates stay as near to c; without it, in all of W
-  double clip_share = 1.0;            // in (0, 1]: of the job's clip norm, that a record's subgradient is clipped to
+  double clip_share = 1.0;  // from 1e-6 to 1: of the job's clip norm, that a record's subgradient is clipped to
 };
 using SubgradientStage = std::vector<SubgradientPhase>;
 
