@@ -41,6 +41,7 @@
 #include "simulation/dealt_data.hpp"
 #include "simulation/simulate.hpp"
 #include "simulation/table_partition.hpp"
+#include "verifier/findings_json.hpp"
 #include "verifier/verification.hpp"
 
 namespace undertone::lab {
@@ -117,29 +118,7 @@ int run_verify(const VerifyArguments& arguments) {
   if (!arguments.public_key.empty()) expectations.public_key = arguments.public_key;
   const verifier::LedgerFindings findings = verifier::verify_ledger(arguments.ledger, expectations);
   if (arguments.json) {
-    nlohmann::ordered_json out = {{"sound", findings.problems.empty()},
-                                  {"problems", findings.problems},
-                                  {"dataset", findings.dataset},
-                                  {"noise", findings.noise},
-                                  {"unit", findings.unit},
-                                  {"public_key", findings.public_key},
-                                  {"ledger", findings.ledger},
-                                  {"entries", findings.entries},
-                                  {"head", findings.head_hash},
-                                  {"epsilon", findings.epsilon},
-                                  {"delta", findings.delta},
-                                  {"epsilon_units", findings.epsilon_units},
-                                  {"delta_units", findings.delta_units}};
-    out["runs"] = nlohmann::ordered_json::array();
-    for (const verifier::RunFindings& run : findings.runs) {
-      out["runs"].push_back({{"run", run.run},
-                             {"state", run.state},
-                             {"epsilon", run.epsilon_reserved},
-                             {"delta", run.delta_reserved},
-                             {"epsilon_odometer", run.epsilon_spent},
-                             {"releases", run.releases}});
-    }
-    fmt::print("{}\n", out.dump(2));
+    fmt::print("{}\n", verifier::to_json(findings).dump(2));
   } else {
     for (const std::string& problem : findings.problems) fmt::print("{}: {}\n", arguments.ledger, problem);
     fmt::print("data set \"{}\": {} entries, {} noise, epsilon {:.6f} and delta {:.3g} reserved{}: {}\n",

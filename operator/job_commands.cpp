@@ -32,9 +32,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// A job that is good as far as can be told without data, or the error that says what is not.
-Result<jobs::Job> load_job(const std::filesystem::path& file) {
-  UNDERTONE_TRY(const std::string bytes, read_file(file, jobs::kJobBytesMax));
-  Result<jobs::Job> job = jobs::parse_job(bytes, file.string());
+Result<jobs::Job> good_job(const std::string& text, const std::filesystem::path& file) {
+  Result<jobs::Job> job = jobs::parse_job(text, file.string());
   if (!job) return job.error();
   if (const Result<jobs::PlausibleCohort> planned = jobs::PlausibleCohort::of(*job, file.string()); !planned)
     return planned.error();
@@ -339,36 +338,35 @@ Json joint_of(const jobs::Job& job) {
   return {{"silos", joint->silos}, {"epsilon", joint->epsilon}, {"delta", joint->delta}};
 }
 
-/// What a job without a model would cost, and how wide its intervals will be.
-int plan_statistics(const jobs::Job& job, const Plans& plans, const std::vector<SiloPlan>& silos, bool json) {
-  const Result<std::vector<jobs::PlannedWidth>> widths = jobs::planned_widths(job, plans);
-  if (!widths) return service::fail(widths.error());
-  if (json) {
-    Json statistics = Json::array();
-    for (const jobs::PlannedWidth& width : *widths) {
-      statistics.push_back({{"statistic", width.statistic},
-                            {"noise", width.law},
-                            {"half_width", width.half_width},
-                            {"of", width.of},
-                            {"warnings", width.warnings}});
-      if (width.as_sum) statistics.back()["half_width_as_sum"] = *width.as_sum;
-      if (width.as_reports) statistics.back()["half_width_as_reports"] = *width.as_reports;
-    }
-    const Json out = {{"job", job.name},
-                      {"accountant", plans.begin()->second.accountant()},
-                      {"silos", to_json(silos)},
-                      {"joint", joint_of(job)},
-                      {"statistics", std::move(statistics)}};
-    fmt::print("{}\n", out.dump(2));
-    return service::kDone;
+Json statistics_plan(const jobs::Job& job, const Plans& plans, const std::vector<SiloPlan>& silos,
+                     const std::vector<jobs::PlannedWidth>& widths) {
+  Json statistics = Json::array();
+  for (const jobs::PlannedWidth& width : widths) {
+    statistics.push_back({{"statistic", width.statistic},
+                          {"noise", width.law},
+                          {"half_width", width.half_width},
+                          {"of", width.of},
+                          {"warnings", width.warnings}});
+    if (width.as_sum) statistics.back()["half_width_as_sum"] = *width.as_sum;
+    if (width.as_reports) statistics.back()["half_width_as_reports"] = *width.as_reports;
   }
+  return {{"job", job.name},
+          {"accountant", plans.begin()->second.accountant()},
+          {"silos", to_json(silos)},
+          {"joint", joint_of(job)},
+          {"statistics", std::move(statistics)}};
+}
+
+/// What a job without a model would cost, and how wide its intervals will be.
+void print_statistics_plan(const jobs::Job& job, const std::vector<SiloPlan>& silos,
+                           const std::vector<jobs::PlannedWidth>& widths) {
   fmt::print("\"{}\": {} statistics, {} silos, nothing has been sent yet\n", job.name, plan_rounds(job),
              job.cohort.size());
   print_silos(job, silos);
   fmt::print("intervals for the {} themselves, whose only error is noise{}, over all silos:\n",
              releases::plural_of(job.unit),
              job.person ? fmt::format(" and which {} of somebody's records were drawn", job.person->records_max) : "");
-  for (const jobs::PlannedWidth& width : *widths) {
+  for (const jobs::PlannedWidth& width : widths) {
     fmt::print("    {}: +- {:.4g}, of {} ({}{})\n", width.statistic, width.half_width, width.of, width.law,
                width.as_sum ? "" : " noise");
     if (width.as_sum) {
@@ -383,13 +381,156 @@ int plan_statistics(const jobs::Job& job, const Plans& plans, const std::vector<
     }
     for (const std::string& warning : width.warnings) fmt::print("        WARNING: {}\n", warning);
   }
-  return service::kDone;
+}
+
+/// What a plan says of a job that trains a model, beside its silos.
+struct TrainingPlan {
+  double variance = 0.0;  // of the noise of a round's mean, per coordinate
+  std::optional<algorithms::RiskBound> prediction;
+  Json warnings;
+  double record_norm = 0.0;
+  models::Model::Constants constants;
+  Json shuffler;
+  Json by_weights;
+  Json open_records;
+  Json vertex_choices;
+  Json parts;
+  std::uint64_t held = 0;        // bytes of a round that the coordinator holds
+  double signal_to_noise = 0.0;  // of a gradient of the clip's length
+};
+
+TrainingPlan training_plan(const jobs::Job& job, const std::string& text, const std::filesystem::path& file,
+                           const Plans& plans) {
+  TrainingPlan out;
+  out.variance = mean_noise_variance(job, plans, releases::QuestionKind::Gradient);
+  // A clip by moments is shorter than some gradients, which a prediction by hand does not count.
+  if (job.theorem || !job.moments) out.prediction = predicted_excess(job, plans);
+  out.warnings = warnings_of(job);
+  if (out.prediction) {
+    if (std::string idle = idle_bound_warning(text, file, job, *out.prediction); !idle.empty())
+      out.warnings.push_back(std::move(idle));
+  }
+  out.record_norm = jobs::record_norm(*job.model, job.schema);
+  out.constants = job.model->constants(out.record_norm);
+  // All silos of a shuffled job are alike.
+  const jobs::CohortMember& first = job.cohort.front();
+  out.shuffler = shuffler_worth(job, plans.at(first.facts.silo), first.facts);
+  out.by_weights = weight_noise(job, plans);
+  out.open_records = public_worth(job, plans, file.parent_path());
+  out.vertex_choices = vertex_choices_of(job);
+  out.parts = parts_of(job);
+  const double dimension = static_cast<double>(job.model->dimension());
+  if (job.aggregation.robust()) out.held = job.cohort.size() * static_cast<std::uint64_t>(job.model->dimension()) * 8;
+  if (const releases::ClipNorm* clip = releases::l2_clip_of(job.bound))
+    out.signal_to_noise = clip->value() / std::sqrt(dimension * std::max(out.variance, 1e-300));
+  return out;
+}
+
+Json to_json(const jobs::Job& job, const Plans& plans, const TrainingPlan& plan, const std::vector<SiloPlan>& silos) {
+  const std::optional<algorithms::RiskBound>& prediction = plan.prediction;
+  return {
+      {"job", job.name},
+      {"accountant", plans.begin()->second.accountant()},
+      {"mean_noise_stddev", std::sqrt(plan.variance)},
+      {"mean_noise_by_weights", plan.by_weights},
+      {"record_norm_max", plan.constants.smoothness ? optional_json(job, plan.record_norm) : Json(nullptr)},
+      {"gradient_norm_max", optional_json(job, plan.constants.lipschitz)},
+      {"smoothness", optional_json(job, plan.constants.smoothness)},
+      {"parameters", parameters_of(job)},
+      {"noise_chosen_by", noise_by(job.noise_choice)},
+      {"initial", job.initial ? Json(jobs::to_string(*job.initial)) : Json(nullptr)},
+      {"public_records", plan.open_records},
+      {"moments", moments_of(job, std::sqrt(plan.variance))},
+      {"warnings", plan.warnings},
+      {"aggregation", folds::to_string(job.aggregation)},
+      {"bytes_held_of_a_round", plan.held},
+      {"shuffler", plan.shuffler},
+      {"vertex_choices", plan.vertex_choices},
+      {"parts", plan.parts},
+      {"predicted_excess_risk",
+       prediction && prediction->measure == "excess risk" ? Json(prediction->bound) : Json(nullptr)},
+      {"prediction",
+       prediction ? Json{{"measure", prediction->measure}, {"bound", prediction->bound}, {"source", prediction->source}}
+                  : Json(nullptr)},
+      {"silos", to_json(silos)},
+      {"joint", joint_of(job)}};
+}
+
+void print_training_plan(const jobs::Job& job, const TrainingPlan& plan, const std::vector<SiloPlan>& silos) {
+  fmt::print("\"{}\": {} model of {} numbers, {} silos, nothing has been sent yet\n", job.name, job.model->name(),
+             job.model->dimension(), job.cohort.size());
+  if (job.theorem) {
+    fmt::print("parameters chosen by {}, of {}; its rate of the {}, constants dropped: {:.4g}\n", job.theorem->source,
+               job.algorithm->name(), rate_measure_of(*job.theorem), job.theorem->rate);
+    for (const theorems::TheoremChoice::Reason& reason : job.theorem->reasons)
+      fmt::print("    {} = {:.6g}: {}\n", reason.name, reason.value, reason.why);
+  } else {
+    fmt::print("parameters chosen by hand\n");
+    for (const auto& [name, value] : job.algorithm->numbers()) fmt::print("    {} = {:.6g}\n", name, value);
+  }
+  if (job.moments) print_moments(job, std::sqrt(plan.variance));
+  if (!job.projection && (plan.constants.lipschitz || plan.constants.smoothness)) {
+    fmt::print(
+        "from public bounds: records of norm at most {:.6g}; of a record's loss {} and {}\n", plan.record_norm,
+        plan.constants.lipschitz ? fmt::format("L = {:.6g}", *plan.constants.lipschitz) : "no L that holds everywhere",
+        plan.constants.smoothness ? fmt::format("beta = {:.6g}", *plan.constants.smoothness) : "no beta");
+  }
+  fmt::print("noise chosen by {}\n", noise_by(job.noise_choice));
+  if (job.initial) fmt::print("starts from {}\n", jobs::to_string(*job.initial));
+  fmt::print("{}", describe_public_worth(plan.open_records));
+  for (const Json& warning : plan.warnings) fmt::print("WARNING: {}\n", warning.get<std::string>());
+  fmt::print("{}", describe_worth(plan.shuffler));
+  if (job.aggregation.scaled_to) {
+    fmt::print(
+        "aggregation: {}: an unbiased estimate of the weighted mean where any silos are as likely to be missing as any "
+        "others\n",
+        folds::to_string(job.aggregation));
+  }
+  if (plan.held > 0) {
+    fmt::print(
+        "aggregation: {}. The coordinator holds the {} answers of a round, {} bytes. It withstands silos that lie; it "
+        "is no unbiased estimate of the mean where silos differ, and the rates above are not claimed\n",
+        folds::to_string(job.aggregation), job.cohort.size(), plan.held);
+  }
+  print_silos(job, silos);
+  if (plan.variance > 0.0)
+    fmt::print(
+        "noise of the {}weighted mean gradient: {:.4g} a coordinate; a gradient of the clip's length is {:.3g} times "
+        "the noise's norm\n",
+        job.aggregation.robust() ? "plain " : "", std::sqrt(plan.variance), plan.signal_to_noise);
+  fmt::print("{}", describe_weight_noise(plan.by_weights));
+  print_vertex_choices(plan.vertex_choices);
+  print_parts(plan.parts);
+  if (const auto& prediction = plan.prediction) {
+    fmt::print("predicted {}: at most {:.4g} ({}; where its conditions hold and {})\n", prediction->measure,
+               prediction->bound, prediction->source,
+               job.moments ? "the moment's bound is true" : "no gradient is longer than the clip norm");
+  } else {
+    fmt::print(
+        "predicted excess risk: none is stated for this algorithm, averaging, aggregation, sampling, noise, weights, "
+        "participation, domain or model\n");
+  }
 }
 
 }  // namespace
 
+Status check_job(const std::string& text, const std::filesystem::path& file) {
+  UNDERTONE_TRY(good_job(text, file));
+  return {};
+}
+
+Result<std::string> plan_of_job(const std::string& text, const std::filesystem::path& file) {
+  UNDERTONE_TRY(const jobs::Job job, good_job(text, file));
+  UNDERTONE_TRY(const Plans plans, jobs::plans_of(job));
+  UNDERTONE_TRY(const std::vector<SiloPlan> silos, silo_plans(job, plans));
+  if (job.model) return to_json(job, plans, training_plan(job, text, file, plans), silos).dump(2);
+  UNDERTONE_TRY(const std::vector<jobs::PlannedWidth> widths, jobs::planned_widths(job, plans));
+  return statistics_plan(job, plans, silos, widths).dump(2);
+}
+
 int validate_job(const std::filesystem::path& file, bool json, bool full) {
-  const Result<jobs::Job> job = load_job(file);
+  const Result<std::string> text = read_file(file, jobs::kJobBytesMax);
+  const Result<jobs::Job> job = text ? good_job(*text, file) : Result<jobs::Job>(text.error());
   if (json) {
     Json problems = Json::array();
     if (!job) {
@@ -420,123 +561,27 @@ int validate_job(const std::filesystem::path& file, bool json, bool full) {
 }
 
 int plan_job(const std::filesystem::path& file, bool json) {
-  const Result<jobs::Job> job = load_job(file);
-  if (!job) return service::fail(job.error());
-  const Result<std::map<SiloId, planning::Plan>> planned = jobs::plans_of(*job);
-  if (!planned) return service::fail(planned.error());
-  const std::map<SiloId, planning::Plan>& plans = *planned;
-  const Result<std::vector<SiloPlan>> silos = silo_plans(*job, plans);
-  if (!silos) return service::fail(silos.error());
-  if (!job->model) return plan_statistics(*job, plans, *silos, json);
-  const double variance = mean_noise_variance(*job, plans, releases::QuestionKind::Gradient);
-  // A clip by moments is shorter than some gradients, which a prediction by hand does not count.
-  const bool counted = job->theorem.has_value() || !job->moments;
-  const std::optional<algorithms::RiskBound> prediction = counted ? predicted_excess(*job, plans) : std::nullopt;
-  Json warnings = warnings_of(*job);
-  if (prediction) {
-    const Result<std::string> text = read_file(file, jobs::kJobBytesMax);
-    if (!text) return service::fail(text.error());
-    if (std::string idle = idle_bound_warning(*text, file, *job, *prediction); !idle.empty())
-      warnings.push_back(std::move(idle));
-  }
-  const Json parameters = parameters_of(*job);
-  const double record_norm = jobs::record_norm(*job->model, job->schema);
-  const models::Model::Constants constants = job->model->constants(record_norm);
-  // All silos of a shuffled job are alike.
-  const jobs::CohortMember& first = job->cohort.front();
-  const Json shuffler = shuffler_worth(*job, plans.at(first.facts.silo), first.facts);
-  const Json by_weights = weight_noise(*job, plans);
-  const Json open_records = public_worth(*job, plans, file.parent_path());
-  const Json vertex_choices = vertex_choices_of(*job);
-  const Json parts = parts_of(*job);
-  const std::uint64_t held =
-      job->aggregation.robust() ? job->cohort.size() * static_cast<std::uint64_t>(job->model->dimension()) * 8 : 0;
-  const double dimension = static_cast<double>(job->model->dimension());
-  const releases::ClipNorm* clip = releases::l2_clip_of(job->bound);
-  const double signal_to_noise =
-      clip == nullptr ? 0.0 : clip->value() / std::sqrt(dimension * std::max(variance, 1e-300));
+  const Result<std::string> text = read_file(file, jobs::kJobBytesMax);
+  if (!text) return service::fail(text.error());
   if (json) {
-    Json out = {{"job", job->name},
-                {"accountant", plans.begin()->second.accountant()},
-                {"mean_noise_stddev", std::sqrt(variance)},
-                {"mean_noise_by_weights", by_weights},
-                {"record_norm_max", constants.smoothness ? optional_json(*job, record_norm) : Json(nullptr)},
-                {"gradient_norm_max", optional_json(*job, constants.lipschitz)},
-                {"smoothness", optional_json(*job, constants.smoothness)},
-                {"parameters", parameters},
-                {"noise_chosen_by", noise_by(job->noise_choice)},
-                {"initial", job->initial ? Json(jobs::to_string(*job->initial)) : Json(nullptr)},
-                {"public_records", open_records},
-                {"moments", moments_of(*job, std::sqrt(variance))},
-                {"warnings", warnings},
-                {"aggregation", folds::to_string(job->aggregation)},
-                {"bytes_held_of_a_round", held},
-                {"shuffler", shuffler},
-                {"vertex_choices", vertex_choices},
-                {"parts", parts},
-                {"predicted_excess_risk",
-                 prediction && prediction->measure == "excess risk" ? Json(prediction->bound) : Json(nullptr)},
-                {"prediction", prediction ? Json{{"measure", prediction->measure},
-                                                 {"bound", prediction->bound},
-                                                 {"source", prediction->source}}
-                                          : Json(nullptr)},
-                {"silos", to_json(*silos)},
-                {"joint", joint_of(*job)}};
-    fmt::print("{}\n", out.dump(2));
+    const Result<std::string> plan = plan_of_job(*text, file);
+    if (!plan) return service::fail(plan.error());
+    fmt::print("{}\n", *plan);
     return service::kDone;
   }
-  fmt::print("\"{}\": {} model of {} numbers, {} silos, nothing has been sent yet\n", job->name, job->model->name(),
-             job->model->dimension(), job->cohort.size());
-  if (job->theorem) {
-    fmt::print("parameters chosen by {}, of {}; its rate of the {}, constants dropped: {:.4g}\n", job->theorem->source,
-               job->algorithm->name(), rate_measure_of(*job->theorem), job->theorem->rate);
-    for (const theorems::TheoremChoice::Reason& reason : job->theorem->reasons)
-      fmt::print("    {} = {:.6g}: {}\n", reason.name, reason.value, reason.why);
-  } else {
-    fmt::print("parameters chosen by hand\n");
-    for (const auto& [name, value] : job->algorithm->numbers()) fmt::print("    {} = {:.6g}\n", name, value);
+  const Result<jobs::Job> job = good_job(*text, file);
+  if (!job) return service::fail(job.error());
+  const Result<Plans> plans = jobs::plans_of(*job);
+  if (!plans) return service::fail(plans.error());
+  const Result<std::vector<SiloPlan>> silos = silo_plans(*job, *plans);
+  if (!silos) return service::fail(silos.error());
+  if (job->model) {
+    print_training_plan(*job, training_plan(*job, *text, file, *plans), *silos);
+    return service::kDone;
   }
-  if (job->moments) print_moments(*job, std::sqrt(variance));
-  if (!job->projection && (constants.lipschitz || constants.smoothness)) {
-    fmt::print("from public bounds: records of norm at most {:.6g}; of a record's loss {} and {}\n", record_norm,
-               constants.lipschitz ? fmt::format("L = {:.6g}", *constants.lipschitz) : "no L that holds everywhere",
-               constants.smoothness ? fmt::format("beta = {:.6g}", *constants.smoothness) : "no beta");
-  }
-  fmt::print("noise chosen by {}\n", noise_by(job->noise_choice));
-  if (job->initial) fmt::print("starts from {}\n", jobs::to_string(*job->initial));
-  fmt::print("{}", describe_public_worth(open_records));
-  for (const Json& warning : warnings) fmt::print("WARNING: {}\n", warning.get<std::string>());
-  fmt::print("{}", describe_worth(shuffler));
-  if (job->aggregation.scaled_to) {
-    fmt::print(
-        "aggregation: {}: an unbiased estimate of the weighted mean where any silos are as likely to be missing as any "
-        "others\n",
-        folds::to_string(job->aggregation));
-  }
-  if (held > 0) {
-    fmt::print(
-        "aggregation: {}. The coordinator holds the {} answers of a round, {} bytes. It withstands silos that lie; it "
-        "is no unbiased estimate of the mean where silos differ, and the rates above are not claimed\n",
-        folds::to_string(job->aggregation), job->cohort.size(), held);
-  }
-  print_silos(*job, *silos);
-  if (variance > 0.0)
-    fmt::print(
-        "noise of the {}weighted mean gradient: {:.4g} a coordinate; a gradient of the clip's length is {:.3g} times "
-        "the noise's norm\n",
-        job->aggregation.robust() ? "plain " : "", std::sqrt(variance), signal_to_noise);
-  fmt::print("{}", describe_weight_noise(by_weights));
-  print_vertex_choices(vertex_choices);
-  print_parts(parts);
-  if (prediction) {
-    fmt::print("predicted {}: at most {:.4g} ({}; where its conditions hold and {})\n", prediction->measure,
-               prediction->bound, prediction->source,
-               job->moments ? "the moment's bound is true" : "no gradient is longer than the clip norm");
-  } else {
-    fmt::print(
-        "predicted excess risk: none is stated for this algorithm, averaging, aggregation, sampling, noise, weights, "
-        "participation, domain or model\n");
-  }
+  const Result<std::vector<jobs::PlannedWidth>> widths = jobs::planned_widths(*job, *plans);
+  if (!widths) return service::fail(widths.error());
+  print_statistics_plan(*job, *silos, *widths);
   return service::kDone;
 }
 

@@ -265,10 +265,7 @@ Json model_of(const RunReport& report) {
 
 }  // namespace
 
-Status write_results(const std::filesystem::path& folder, const RunReport& report) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) return Error{ErrorCode::StorageFailed, fmt::format("{}: {}", folder.string(), error.message())};
+Result<ResultTexts> result_texts(const RunReport& report) {
   Json result;
   result["format"] = "undertone.result/1";
   result["job"] = {{"name", report.job.name}, {"sha256", to_hex(report.run.job)}};
@@ -300,10 +297,18 @@ Status write_results(const std::filesystem::path& folder, const RunReport& repor
     result["statistics"] = Json::array();
     UNDERTONE_TRY(put_statistics(report, costs, result["statistics"]));
   }
-  if (report.outcome && report.job.model) {
-    UNDERTONE_TRY(write_file_atomically(folder / "model.json", model_of(report).dump(2) + "\n"));
-  }
-  return write_file_atomically(folder / "result.json", result.dump(2) + "\n");
+  ResultTexts out{result.dump(2) + "\n", ""};
+  if (report.outcome && report.job.model) out.model = model_of(report).dump(2) + "\n";
+  return out;
+}
+
+Status write_results(const std::filesystem::path& folder, const RunReport& report) {
+  UNDERTONE_TRY(const ResultTexts texts, result_texts(report));
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return Error{ErrorCode::StorageFailed, fmt::format("{}: {}", folder.string(), error.message())};
+  if (!texts.model.empty()) UNDERTONE_TRY(write_file_atomically(folder / "model.json", texts.model));
+  return write_file_atomically(folder / "result.json", texts.result);
 }
 
 }  // namespace undertone::coordinator

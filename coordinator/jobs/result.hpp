@@ -22,8 +22,16 @@ struct RunReport {
   jobs::Planner planner = jobs::plan_of;  // of each silo of the cohort, alike ones once
 };
 
-/// Plans for the whole cohort: never on a thread that serves sessions. Writes result.json, and model.json where the run
-/// succeeded, each replaced whole.
+/// The contents of a run's files.
+struct ResultTexts {
+  std::string result;  // of result.json
+  std::string model;   // of model.json; empty where the run failed or has no model
+};
+
+/// Plans for the whole cohort: never on a thread that serves sessions.
+[[nodiscard]] Result<ResultTexts> result_texts(const RunReport& report);
+
+/// Writes result.json, and model.json where the run succeeded, each replaced whole. @see result_texts
 [[nodiscard]] Status write_results(const std::filesystem::path& folder, const RunReport& report);
 
 }  // namespace undertone::coordinator

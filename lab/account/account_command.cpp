@@ -132,32 +132,37 @@ std::optional<double> pure_total(const std::vector<accounting::RepeatedEvent>& e
   return total * (1.0 + 1e-13);
 }
 
-int report(const std::vector<accounting::RepeatedEvent>& events, const AccountRequest& request, const Json& extra) {
+/// What releases cost together. None of the accountants is asked where they are pure and no delta is given.
+struct Composed {
+  std::optional<double> pure;
+  double delta = 0.0;
+  accounting::Account account;
+};
+
+Result<Composed> compose(const std::vector<accounting::RepeatedEvent>& events, const AccountRequest& request) {
   if (!request.delta) {
     const std::optional<double> pure = pure_total(events);
-    if (!pure) return service::fail({ErrorCode::InvalidArgument, "delta is missing: these releases are not pure"});
-    if (request.json) {
-      Json out = {{"epsilon", *pure}, {"epsilon_lower", 0.0}, {"delta", 0.0}, {"adjacency", request.adjacency}};
-      out["accountants"] = {{"basic composition", {{"epsilon", *pure}}}};
-      out.update(extra);
-      fmt::print("{}\n", out.dump(2));
-    } else {
-      fmt::print("epsilon {:.8g} at delta 0, {}\n", *pure, request.adjacency);
-    }
-    return service::kDone;
+    if (!pure) return Error{ErrorCode::InvalidArgument, "delta is missing: these releases are not pure"};
+    return Composed{pure, 0.0, {}};
   }
-  const Result<releases::Delta> delta = releases::Delta::create(*request.delta);
-  if (!delta) return service::fail(delta.error());
-  const Result<accounting::Account> account = accounting::account(events, *delta, kGap);
-  if (!account) return service::fail(account.error());
-  if (request.json) {
-    Json out = to_json(*account, delta->value(), request.adjacency);
-    out.update(extra);
-    fmt::print("{}\n", out.dump(2));
+  UNDERTONE_TRY(const releases::Delta delta, releases::Delta::create(*request.delta));
+  UNDERTONE_TRY(accounting::Account account, accounting::account(events, delta, kGap));
+  return Composed{std::nullopt, delta.value(), std::move(account)};
+}
+
+Json to_json(const Composed& composed, const std::string& adjacency) {
+  if (!composed.pure) return to_json(composed.account, composed.delta, adjacency);
+  Json out = {{"epsilon", *composed.pure}, {"epsilon_lower", 0.0}, {"delta", 0.0}, {"adjacency", adjacency}};
+  out["accountants"] = {{"basic composition", {{"epsilon", *composed.pure}}}};
+  return out;
+}
+
+void print(const Composed& composed, const std::string& adjacency) {
+  if (composed.pure) {
+    fmt::print("epsilon {:.8g} at delta 0, {}\n", *composed.pure, adjacency);
   } else {
-    print(*account, delta->value(), request.adjacency);
+    print(composed.account, composed.delta, adjacency);
   }
-  return service::kDone;
 }
 
 Result<double> calibrated_sigma(const AccountRequest& request, Adjacency adjacency) {
@@ -205,47 +210,87 @@ Result<std::vector<MechanismText>> parse_mechanisms(const nlohmann::json& docume
   return out;
 }
 
-int run_account(const AccountRequest& request) {
+namespace {
+
+/// What a composition of mechanisms says: the noise that was looked for, and what it all costs.
+struct Accounted {
+  std::optional<double> sigma;  // the smallest for a target
+  double multiplier = 0.0;      // the same over the sensitivity
+  std::optional<Composed> cost;
+};
+
+Status check_target(const AccountRequest& request) {
   constexpr double kTargetMax = 1000.0;  // far beyond what a promise is worth anything at
-  if (request.target_epsilon && *request.target_epsilon > kTargetMax)
-    return service::fail({ErrorCode::InvalidArgument,
-                          fmt::format("--epsilon: expected at most {}, got {}", kTargetMax, *request.target_epsilon)});
-  if (request.person) return run_person(request);
-  if (request.shuffled) return run_shuffled(request);
-  if (request.allocation) return run_allocation(request);
-  const Result<Adjacency> adjacency = parse_adjacency(request.adjacency);
-  if (!adjacency) return service::fail(adjacency.error());
-  std::vector<MechanismText> mechanisms{request.mechanism};
-  Json extra = Json::object();
+  if (!request.target_epsilon || *request.target_epsilon <= kTargetMax) return {};
+  return Error{ErrorCode::InvalidArgument,
+               fmt::format("--epsilon: expected at most {}, got {}", kTargetMax, *request.target_epsilon)};
+}
+
+Result<Accounted> accounted(const AccountRequest& request) {
+  UNDERTONE_TRY(const Adjacency adjacency, parse_adjacency(request.adjacency));
+  std::vector<MechanismText> mechanisms = request.several;
   if (!request.file.empty()) {
-    Result<std::vector<MechanismText>> loaded = load_mechanisms(request.file);
-    if (!loaded) return service::fail(loaded.error());
-    mechanisms = *std::move(loaded);
-  } else if (request.target_epsilon || request.target_rho) {
-    const Result<double> sigma = calibrated_sigma(request, *adjacency);
-    if (!sigma) return service::fail(sigma.error());
-    mechanisms.front().sigma = *sigma;
-    extra["sigma"] = *sigma;
-    extra["noise_multiplier"] = *sigma / *sensitivity_of(request.mechanism, *adjacency);
-    if (!request.json) {
-      fmt::print("sigma {:.10g} ({:.6g} x the sensitivity) is the smallest\n", *sigma,
-                 extra["noise_multiplier"].get<double>());
-    }
-    if (!request.delta) {  // a target rho says it all
-      if (request.json) fmt::print("{}\n", extra.dump(2));
-      return service::kDone;
-    }
+    UNDERTONE_TRY(mechanisms, load_mechanisms(request.file));
+  }
+  const bool one = mechanisms.empty();
+  if (one) mechanisms = {request.mechanism};
+  Accounted out;
+  if (one && (request.target_epsilon || request.target_rho)) {
+    UNDERTONE_TRY(out.sigma, calibrated_sigma(request, adjacency));
+    mechanisms.front().sigma = *out.sigma;
+    out.multiplier = *out.sigma / *sensitivity_of(request.mechanism, adjacency);
+    if (!request.delta) return out;  // a target rho says it all
   }
   std::vector<accounting::RepeatedEvent> events;
   for (std::size_t i = 0; i < mechanisms.size(); ++i) {
-    Result<accounting::PrivacyEvent> event = event_of(mechanisms[i], *adjacency);
+    Result<accounting::PrivacyEvent> event = event_of(mechanisms[i], adjacency);
     if (!event) {
-      const std::string where = request.file.empty() ? "" : fmt::format("/mechanisms/{}: ", i);
-      return service::fail({event.error().code, where + event.error().message});
+      const std::string where = one ? "" : fmt::format("/mechanisms/{}: ", i);
+      return Error{event.error().code, where + event.error().message};
     }
     events.push_back({*std::move(event), mechanisms[i].steps, mechanisms[i].reads});
   }
-  return report(events, request, extra);
+  UNDERTONE_TRY(out.cost, compose(events, request));
+  return out;
+}
+
+Json to_json(const Accounted& found, const std::string& adjacency) {
+  Json out = found.cost ? to_json(*found.cost, adjacency) : Json::object();
+  if (found.sigma) {
+    out["sigma"] = *found.sigma;
+    out["noise_multiplier"] = found.multiplier;
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<std::string> account_of(const AccountRequest& request) {
+  UNDERTONE_TRY(check_target(request));
+  if (request.person) return person_account(request);
+  if (request.shuffled) return shuffled_account(request);
+  if (request.allocation) return allocation_account(request);
+  UNDERTONE_TRY(const Accounted found, accounted(request));
+  return to_json(found, request.adjacency).dump(2);
+}
+
+int run_account(const AccountRequest& request) {
+  if (request.json) {
+    const Result<std::string> found = account_of(request);
+    if (!found) return service::fail(found.error());
+    fmt::print("{}\n", *found);
+    return service::kDone;
+  }
+  if (const Status sane = check_target(request); !sane) return service::fail(sane.error());
+  if (request.person) return run_person(request);
+  if (request.shuffled) return run_shuffled(request);
+  if (request.allocation) return run_allocation(request);
+  const Result<Accounted> found = accounted(request);
+  if (!found) return service::fail(found.error());
+  if (found->sigma)
+    fmt::print("sigma {:.10g} ({:.6g} x the sensitivity) is the smallest\n", *found->sigma, found->multiplier);
+  if (found->cost) print(*found->cost, request.adjacency);
+  return service::kDone;
 }
 
 }  // namespace undertone::lab

@@ -35,31 +35,33 @@ Result<AllocationQuestion> allocation_question(const AccountRequest& request) {
 
 }  // namespace
 
+Result<std::string> allocation_account(const AccountRequest& request) {
+  UNDERTONE_TRY(const AllocationQuestion question, allocation_question(request));
+  UNDERTONE_TRY(const std::vector<AllocationWay> ways, compare_allocation(question));
+  const char* const unit = question.epsilon ? "noise_multiplier" : "epsilon";
+  const std::optional<double> parallel = ways.front().value;
+  Json list = Json::array();
+  for (const AllocationWay& way : ways) {
+    Json entry = {{"way", way.name}, {unit, way.value ? Json(*way.value) : Json(nullptr)}};
+    entry["gain"] = way.value && parallel && *way.value > 0.0 ? Json(*parallel / *way.value) : Json(nullptr);
+    entry["note"] = way.note;
+    list.push_back(std::move(entry));
+  }
+  Json out = {{"delta", question.delta.value()},
+              {"adjacency", "replace-one"},
+              {"parts", question.parts},
+              {"epochs", question.epochs}};
+  if (question.epsilon) out["epsilon"] = question.epsilon->value();
+  if (question.shift) out["shift"] = question.shift->value();
+  out["ways"] = std::move(list);
+  return out.dump(2);
+}
+
 int run_allocation(const AccountRequest& request) {
   const Result<AllocationQuestion> question = allocation_question(request);
   if (!question) return service::fail(question.error());
   const Result<std::vector<AllocationWay>> ways = compare_allocation(*question);
   if (!ways) return service::fail(ways.error());
-  const char* const unit = question->epsilon ? "noise_multiplier" : "epsilon";
-  const std::optional<double> parallel = ways->front().value;
-  if (request.json) {
-    Json list = Json::array();
-    for (const AllocationWay& way : *ways) {
-      Json entry = {{"way", way.name}, {unit, way.value ? Json(*way.value) : Json(nullptr)}};
-      entry["gain"] = way.value && parallel && *way.value > 0.0 ? Json(*parallel / *way.value) : Json(nullptr);
-      entry["note"] = way.note;
-      list.push_back(std::move(entry));
-    }
-    Json out = {{"delta", question->delta.value()},
-                {"adjacency", "replace-one"},
-                {"parts", question->parts},
-                {"epochs", question->epochs}};
-    if (question->epsilon) out["epsilon"] = question->epsilon->value();
-    if (question->shift) out["shift"] = question->shift->value();
-    out["ways"] = std::move(list);
-    fmt::print("{}\n", out.dump(2));
-    return service::kDone;
-  }
   if (question->epsilon) {
     fmt::print("sigma / sensitivity for epsilon {:.6g} at delta {:.4g}, {} parts, {} epochs, replace-one\n",
                question->epsilon->value(), question->delta.value(), question->parts, question->epochs);

@@ -204,21 +204,19 @@ void print(const RunReleases& run, const std::vector<std::int64_t>& persons) {
   }
 }
 
+Result<std::vector<RunReleases>> runs_asked(const AccountRequest& request) {
+  UNDERTONE_TRY(std::vector<RunReleases> runs, runs_of(request.ledger, request.run));
+  if (!runs.empty()) return runs;
+  return Error{ErrorCode::InvalidArgument, fmt::format("{}: no run is reserved in it{}", request.ledger.string(),
+                                                       request.run.empty() ? "" : " under that id")};
+}
+
 }  // namespace
 
-int run_person(const AccountRequest& request) {
-  const Result<std::vector<RunReleases>> runs = runs_of(request.ledger, request.run);
-  if (!runs) return service::fail(runs.error());
-  if (runs->empty())
-    return service::fail(
-        {ErrorCode::InvalidArgument, fmt::format("{}: no run is reserved in it{}", request.ledger.string(),
-                                                 request.run.empty() ? "" : " under that id")});
+Result<std::string> person_account(const AccountRequest& request) {
+  UNDERTONE_TRY(const std::vector<RunReleases> runs, runs_asked(request));
   Json out = Json::array();
-  for (const RunReleases& run : *runs) {
-    if (!request.json) {
-      print(run, request.of_person);
-      continue;
-    }
+  for (const RunReleases& run : runs) {
     Json persons = Json::array();
     for (const std::int64_t records : request.of_person) {
       const std::optional<double> epsilon = epsilon_of(run, records);
@@ -226,12 +224,17 @@ int run_person(const AccountRequest& request) {
     }
     out.push_back({{"run", run.run}, {"delta", run.delta}, {"persons", std::move(persons)}});
   }
-  if (request.json) fmt::print("{}\n", out.dump(2));
-  if (!request.json)
-    fmt::print(
-        "These are what the run promised a record, seen by somebody with several. They are no promise to persons: the\n"
-        "number of records was public in it. A data set of persons (`undertone-silo dataset add --person`) makes "
-        "one.\n");
+  return out.dump(2);
+}
+
+int run_person(const AccountRequest& request) {
+  const Result<std::vector<RunReleases>> runs = runs_asked(request);
+  if (!runs) return service::fail(runs.error());
+  for (const RunReleases& run : *runs) print(run, request.of_person);
+  fmt::print(
+      "These are what the run promised a record, seen by somebody with several. They are no promise to persons: the\n"
+      "number of records was public in it. A data set of persons (`undertone-silo dataset add --person`) makes "
+      "one.\n");
   return service::kDone;
 }
 

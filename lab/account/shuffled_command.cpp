@@ -46,32 +46,37 @@ Result<Shuffled> gaussian_reports(const AccountRequest& request, releases::Delta
   return Shuffled{round.local_epsilon, round.epsilon, std::nullopt};
 }
 
+Result<Shuffled> shuffled_round(const AccountRequest& request) {
+  if (!request.delta) return Error{ErrorCode::InvalidArgument, "delta is missing"};
+  UNDERTONE_TRY(const releases::Delta delta, releases::Delta::create(*request.delta));
+  return request.mechanism.epsilon ? pure_reports(request, delta) : gaussian_reports(request, delta);
+}
+
+double gain_of(const Shuffled& found) { return found.shuffled > 0.0 ? found.local / found.shuffled : 1.0; }
+
 }  // namespace
 
+Result<std::string> shuffled_account(const AccountRequest& request) {
+  UNDERTONE_TRY(const Shuffled found, shuffled_round(request));
+  const Json out = {{"epsilon", found.shuffled},
+                    {"epsilon_local", found.local},
+                    {"epsilon_closed_form", found.closed ? Json(*found.closed) : Json(nullptr)},
+                    {"gain", gain_of(found)},
+                    {"delta", *request.delta},
+                    {"adjacency", "replace-one"},
+                    {"silos", request.silos}};
+  return out.dump(2);
+}
+
 int run_shuffled(const AccountRequest& request) {
-  if (!request.delta) return service::fail({ErrorCode::InvalidArgument, "delta is missing"});
-  const Result<releases::Delta> delta = releases::Delta::create(*request.delta);
-  if (!delta) return service::fail(delta.error());
-  const Result<Shuffled> found =
-      request.mechanism.epsilon ? pure_reports(request, *delta) : gaussian_reports(request, *delta);
+  const Result<Shuffled> found = shuffled_round(request);
   if (!found) return service::fail(found.error());
-  const double gain = found->shuffled > 0.0 ? found->local / found->shuffled : 1.0;
-  if (request.json) {
-    const Json out = {{"epsilon", found->shuffled},
-                      {"epsilon_local", found->local},
-                      {"epsilon_closed_form", found->closed ? Json(*found->closed) : Json(nullptr)},
-                      {"gain", gain},
-                      {"delta", delta->value()},
-                      {"adjacency", "replace-one"},
-                      {"silos", request.silos}};
-    fmt::print("{}\n", out.dump(2));
-    return service::kDone;
-  }
   fmt::print("one reply by itself: epsilon {:.6g}; shuffled with {} others: {:.6g} at delta {:.3g}\n", found->local,
-             request.silos - 1, found->shuffled, delta->value());
+             request.silos - 1, found->shuffled, *request.delta);
   if (found->closed) fmt::print("by the closed form: {:.6g}\n", *found->closed);
   fmt::print("{}\n", found->shuffled < found->local
-                         ? fmt::format("a gain of {:.3g}, if the shuffler is honest and all replies look alike", gain)
+                         ? fmt::format("a gain of {:.3g}, if the shuffler is honest and all replies look alike",
+                                       gain_of(*found))
                          : "no gain: the replies of so few or so loud silos do not hide one another");
   return service::kDone;
 }

@@ -35,22 +35,20 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kWarning = "a lower bound on epsilon, found by experiment: never a privacy guarantee";
 
-int report_canaries(const CanaryFinding& finding, double delta, bool json) {
-  if (json) {
-    const Json out = {{"method", "one run, canaries"},
-                      {"canaries", finding.canaries},
-                      {"guesses", finding.guesses},
-                      {"correct", finding.correct},
-                      {"epsilon_lower", finding.epsilon_lower},
-                      {"confidence", 0.95},
-                      {"delta", delta},
-                      {"note", kWarning}};
-    fmt::print("{}\n", out.dump(2));
-    return service::kDone;
-  }
+Json canaries_json(const CanaryFinding& finding, double delta) {
+  return {{"method", "one run, canaries"},
+          {"canaries", finding.canaries},
+          {"guesses", finding.guesses},
+          {"correct", finding.correct},
+          {"epsilon_lower", finding.epsilon_lower},
+          {"confidence", 0.95},
+          {"delta", delta},
+          {"note", kWarning}};
+}
+
+void print_canaries(const CanaryFinding& finding, double delta) {
   fmt::print("{} of {} guesses right about {} canaries: epsilon is at least {:.4g} at delta {:.3g} (95 %)\n{}\n",
              finding.correct, finding.guesses, finding.canaries, finding.epsilon_lower, delta, kWarning);
-  return service::kDone;
 }
 
 /// What was found with one shape of neighbours.
@@ -60,48 +58,51 @@ struct ShapeFinding {
   double reach;
 };
 
+/// Of the shapes with a claim of its own each: what is flagged comes first, then what is nearest to its claim.
 /// @param findings at least one
-int report_transcripts(const std::vector<ShapeFinding>& findings, const AuditRequest& request, releases::Unit unit) {
-  // A claim of its own for each block: what is flagged comes first, then what is nearest to its claim.
+const ShapeFinding& worst_of(const std::vector<ShapeFinding>& findings) {
   const auto nearer = [](const ShapeFinding& a, const ShapeFinding& b) {
     return a.finding.lower - a.finding.claimed < b.finding.lower - b.finding.claimed;
   };
-  const ShapeFinding& worst = *std::max_element(findings.begin(), findings.end(), nearer);
+  return *std::max_element(findings.begin(), findings.end(), nearer);
+}
+
+Json transcripts_json(const std::vector<ShapeFinding>& findings, const AuditRequest& request) {
+  const ShapeFinding& worst = worst_of(findings);
   const AuditFinding& finding = worst.finding;
-  const double reach = worst.reach;
-  const int code = finding.flagged() ? service::kRefused : service::kDone;
-  if (request.json) {
-    const Json out = {{"method", "transcripts of neighbouring data sets"},
-                      {"trials", request.settings.trials},
-                      {"delta", request.settings.delta},
-                      {"epsilon_claimed", finding.claimed},
-                      {"epsilon_lower", finding.lower},
-                      {"epsilon_lower_95", finding.lower_told},
-                      {"error", request.settings.error},
-                      {"sensitivity_reached", reach},
-                      {"true_positives", finding.counts.true_positives},
-                      {"false_positives", finding.counts.false_positives},
-                      {"trials_judged", finding.counts.positives},
-                      {"flagged", finding.flagged()},
-                      {"note", kWarning}};
-    Json whole = out;
-    whole["shapes"] = Json::array();
-    for (const ShapeFinding& one : findings) {
-      whole["shapes"].push_back({{"shape", one.shape},
-                                 {"epsilon_claimed", one.finding.claimed},
-                                 {"epsilon_lower", one.finding.lower},
-                                 {"sensitivity_reached", one.reach},
-                                 {"flagged", one.finding.flagged()}});
-    }
-    fmt::print("{}\n", whole.dump(2));
-    return code;
+  Json whole = {{"method", "transcripts of neighbouring data sets"},
+                {"trials", request.settings.trials},
+                {"delta", request.settings.delta},
+                {"epsilon_claimed", finding.claimed},
+                {"epsilon_lower", finding.lower},
+                {"epsilon_lower_95", finding.lower_told},
+                {"error", request.settings.error},
+                {"sensitivity_reached", worst.reach},
+                {"true_positives", finding.counts.true_positives},
+                {"false_positives", finding.counts.false_positives},
+                {"trials_judged", finding.counts.positives},
+                {"flagged", finding.flagged()},
+                {"note", kWarning}};
+  whole["shapes"] = Json::array();
+  for (const ShapeFinding& one : findings) {
+    whole["shapes"].push_back({{"shape", one.shape},
+                               {"epsilon_claimed", one.finding.claimed},
+                               {"epsilon_lower", one.finding.lower},
+                               {"sensitivity_reached", one.reach},
+                               {"flagged", one.finding.flagged()}});
   }
+  return whole;
+}
+
+void print_transcripts(const std::vector<ShapeFinding>& findings, const AuditRequest& request, releases::Unit unit) {
+  const ShapeFinding& worst = worst_of(findings);
+  const AuditFinding& finding = worst.finding;
   for (const ShapeFinding& one : findings) {
     fmt::print("{:10}  claimed {:.4g}, at least {:.4g}, {:.3g} of its largest influence reached{}\n", one.shape,
                one.finding.claimed, one.finding.lower, one.reach, one.finding.flagged() ? "  FLAGGED" : "");
   }
   fmt::print("claimed: epsilon {:.4g} at delta {:.3g}; the changed {} reaches {:.3g} of its largest influence\n",
-             finding.claimed, request.settings.delta, releases::to_string(unit), reach);
+             finding.claimed, request.settings.delta, releases::to_string(unit), worst.reach);
   fmt::print("{} of {} against {} of {}: epsilon is at least {:.4g} (95 %), {:.4g} beyond doubt ({:.1g})\n",
              finding.counts.true_positives, finding.counts.positives, finding.counts.false_positives,
              finding.counts.negatives, finding.lower_told, finding.lower, request.settings.error);
@@ -109,7 +110,6 @@ int report_transcripts(const std::vector<ShapeFinding>& findings, const AuditReq
       "{}\n{}\n",
       finding.flagged() ? "FLAGGED: the silo leaks more than its plan claims" : "nothing speaks against the claim",
       kWarning);
-  return code;
 }
 
 /// Whether the worst pairs of a job are known.
@@ -158,53 +158,76 @@ Status check_known(const jobs::Job& job, bool canaries) {
   return {};
 }
 
-}  // namespace
+/// What was looked at and found; one of the two.
+struct Audited {
+  releases::Unit unit = releases::Unit::Record;
+  double delta = 0.0;  // of the plan
+  std::optional<CanaryFinding> canaries;
+  std::vector<ShapeFinding> shapes;
+};
 
-int run_audit(const AuditRequest& request) {
-  const Result<std::string> bytes = read_file(request.job, jobs::kJobBytesMax);
-  if (!bytes) return service::fail(bytes.error());
-  const Result<jobs::Job> job = jobs::parse_job(*bytes, request.job.filename().string());
-  if (!job) return service::fail(job.error());
-  if (job->shuffle) {
-    return service::fail(
-        {ErrorCode::InvalidArgument,
-         fmt::format("{}: what a shuffled job sends is not this silo's to audit alone: expected privacy.mode "
-                     "isrl",
-                     request.job.string())});
+Result<Audited> audited(const AuditRequest& request, const std::string& text, const std::string& file) {
+  UNDERTONE_TRY(const jobs::Job job, jobs::parse_job(text, file));
+  if (job.shuffle) {
+    return Error{ErrorCode::InvalidArgument,
+                 fmt::format("{}: what a shuffled job sends is not this silo's to audit alone: expected privacy.mode "
+                             "isrl",
+                             file)};
   }
-  if (Status known = check_known(*job, request.canaries); !known) return service::fail(known.error());
-  const jobs::CohortMember* member = &job->cohort.front();
+  UNDERTONE_TRY(check_known(job, request.canaries));
+  const jobs::CohortMember* member = &job.cohort.front();
   if (!request.silo.empty()) {
-    const Result<SiloId> id = SiloId::create(request.silo);
-    if (!id) return service::fail(id.error());
-    member = job->member(*id);
+    UNDERTONE_TRY(const SiloId id, SiloId::create(request.silo));
+    member = job.member(id);
     if (member == nullptr)
-      return service::fail(
-          {ErrorCode::InvalidArgument, fmt::format("the job's cohort has no silo \"{}\"", request.silo)});
+      return Error{ErrorCode::InvalidArgument, fmt::format("the job's cohort has no silo \"{}\"", request.silo)};
   }
-  const Result<planning::Plan> plan = jobs::plan_of(*job, *member);
-  if (!plan) return service::fail(plan.error());
+  UNDERTONE_TRY(const planning::Plan plan, jobs::plan_of(job, *member));
   const std::unique_ptr<AuditedSilo> silo =
-      product_silo(*job, *bytes, *member, [] { return std::make_unique<silo::SecureRandomness>(); });
+      product_silo(job, text, *member, [] { return std::make_unique<silo::SecureRandomness>(); });
+  Audited out{job.unit, plan.delta().value_rounded_up(), std::nullopt, {}};
   if (request.canaries) {
-    const double delta = plan->delta().value_rounded_up();
-    const Result<CanaryFinding> finding = audit_canaries(*silo, *job, *member, delta, request.coins);
-    return finding ? report_canaries(*finding, delta, request.json) : service::fail(finding.error());
+    UNDERTONE_TRY(out.canaries, audit_canaries(*silo, job, *member, out.delta, request.coins));
+    return out;
   }
   // Each shape has its share of the error; the one that found more is told.
   AuditSettings settings = request.settings;
-  const std::vector<PairShape> shapes = shapes_for(*job, *plan);
+  const std::vector<PairShape> shapes = shapes_for(job, plan);
   settings.error /= static_cast<double>(shapes.size());
   settings.error_told /= static_cast<double>(shapes.size());
-  std::vector<ShapeFinding> findings;
   for (const PairShape shape : shapes) {
-    WorstPair pair = worst_pair(*job, *member, *plan, shape);
-    if (job->person) pair = pair_of_persons(std::move(pair), worst_counts(*job->person));
-    const Result<AuditFinding> finding = audit_transcripts(*silo, *plan, pair, settings);
-    if (!finding) return service::fail(finding.error());
-    findings.push_back({to_string(shape), *finding, pair.test->reach()});
+    WorstPair pair = worst_pair(job, *member, plan, shape);
+    if (job.person) pair = pair_of_persons(std::move(pair), worst_counts(*job.person));
+    UNDERTONE_TRY(const AuditFinding finding, audit_transcripts(*silo, plan, pair, settings));
+    out.shapes.push_back({to_string(shape), finding, pair.test->reach()});
   }
-  return report_transcripts(findings, request, job->unit);
+  return out;
+}
+
+Json to_json(const Audited& found, const AuditRequest& request) {
+  return found.canaries ? canaries_json(*found.canaries, found.delta) : transcripts_json(found.shapes, request);
+}
+
+}  // namespace
+
+Result<std::string> audit_of(const AuditRequest& request, const std::string& text, const std::string& file) {
+  UNDERTONE_TRY(const Audited found, audited(request, text, file));
+  return to_json(found, request).dump(2);
+}
+
+int run_audit(const AuditRequest& request) {
+  const Result<std::string> text = read_file(request.job, jobs::kJobBytesMax);
+  if (!text) return service::fail(text.error());
+  const Result<Audited> found = audited(request, *text, request.job.filename().string());
+  if (!found) return service::fail(found.error());
+  if (request.json) {
+    fmt::print("{}\n", to_json(*found, request).dump(2));
+  } else if (found->canaries) {
+    print_canaries(*found->canaries, found->delta);
+  } else {
+    print_transcripts(found->shapes, request, found->unit);
+  }
+  return !found->canaries && worst_of(found->shapes).finding.flagged() ? service::kRefused : service::kDone;
 }
 
 }  // namespace undertone::lab

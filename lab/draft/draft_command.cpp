@@ -59,6 +59,10 @@ Result<DraftFacts::OpenFile> open_file_of(const std::filesystem::path& file, con
 
 Result<DraftFacts> facts_of(const DraftRequest& request) {
   UNDERTONE_TRY(const std::string text, read_file(request.schema, jobs::kJobBytesMax));
+  return facts_of(request, text);
+}
+
+Result<DraftFacts> facts_of(const DraftRequest& request, const std::string& text) {
   UNDERTONE_TRY(const config::JsonDocument document, config::parse_json(text, request.schema.string()));
   const bool inside = document.root.is_object() && document.root.contains("data");
   const Json ordered = Json::parse(text);  // again, in the order of the file
@@ -258,56 +262,65 @@ void say_of_moments(const DraftRequest& request, const Tuned& tuned) {
   }
 }
 
-/// A job of statistics in place of a descent.
-int write_regression(const DraftRequest& request, const DraftFacts& facts, const Tuned& tuned) {
-  const std::string text = regression_job_of(facts).dump(2) + "\n";
-  if (const Result<jobs::Job> sound = jobs::parse_job(text, "the draft"); !sound) return service::fail(sound.error());
-  if (Status written = write_file_atomically(request.out, text); !written) return service::fail(written.error());
+/// Says what a job of statistics in place of a descent is.
+void say_of_regression(const DraftRequest& request, const Tuned& tuned) {
   fmt::print(
       stderr,
       "a regression from noised moments, one release at all that is promised: on the invented records it did better "
       "than descents ({:.3f} against {:.3f}). No data were read: it cost no privacy\n"
       "  then: undertone regression-model RESULT.json {} --out model.json, which predicts like any other\n",
       *tuned.moments_error, *tuned.chosen_error, request.out.string());
-  return service::kDone;
 }
 
 }  // namespace
 
-int run_draft(const DraftRequest& request) {
-  const Result<DraftFacts> facts = facts_of(request);
-  if (!facts) return service::fail(facts.error());
+Result<Draft> draft_job(DraftFacts facts, std::uint64_t seed, bool delta_given, bool may_buy,
+                        const std::function<void(const std::string&)>& watch) {
   // Before a minute is spent: whether any job of these facts can be planned.
-  if (const Result<std::string> plannable = drafted_job(*facts, {}); !plannable)
-    return service::fail(plannable.error());
+  UNDERTONE_TRY(drafted_job(facts, {}));
+  // A standardisation is bought by a job of its own, before which nothing starts at the public records.
+  const bool buys = may_buy && !facts.open_file && facts.public_records() == 0;
+  UNDERTONE_TRY(Tuned tuned, tune(facts, seed, buys, watch));
+  Draft out{std::move(facts), std::move(tuned), false, "", "", {}};
+  if (buys && prefers_moments(out.tuned)) {
+    out.regression = true;
+    out.job = regression_job_of(out.facts).dump(2) + "\n";
+    UNDERTONE_TRY(jobs::parse_job(out.job, "the draft"));
+    return out;
+  }
+  UNDERTONE_TRY(out.job, drafted_job(out.facts, out.tuned.choice));
+  if (out.tuned.choice.bought > 0.0) out.first = moments_job_of(out.facts, out.tuned.choice.bought).dump(2) + "\n";
+  out.reasons = reasons_of(out.facts, out.tuned, delta_given);
+  if (!learns(out.tuned))
+    out.reasons.push_back(idle_draft_warning(out.facts, [&](const DraftFacts& more) { return tune(more, seed); }));
+  return out;
+}
+
+int run_draft(const DraftRequest& request) {
+  Result<DraftFacts> facts = facts_of(request);
+  if (!facts) return service::fail(facts.error());
   const bool terminal = isatty(STDERR_FILENO) != 0;
   const bool to_file = !request.out.empty() && request.out != "-";
-  // A standardisation is bought by a job of its own, before which nothing starts at the public records.
-  const bool may_buy = to_file && !facts->open_file && facts->public_records() == 0;
-  const Result<Tuned> tuned = tune(*facts, request.seed, may_buy, [&](const std::string& stage) {
-    if (terminal) fmt::print(stderr, "simulating {}\n", stage);
-  });
-  if (!tuned) return service::fail(tuned.error());
-  if (may_buy && prefers_moments(*tuned)) return write_regression(request, *facts, *tuned);
-  const Result<std::string> text = drafted_job(*facts, tuned->choice);
-  if (!text) return service::fail(text.error());
-  if (tuned->choice.bought > 0.0) {
-    const std::string first = moments_job_of(*facts, tuned->choice.bought).dump(2) + "\n";
-    if (Status written = write_file_atomically(moments_file(request.out), first); !written)
+  const Result<Draft> draft =
+      draft_job(*std::move(facts), request.seed, request.delta.has_value(), to_file, [&](const std::string& stage) {
+        if (terminal) fmt::print(stderr, "simulating {}\n", stage);
+      });
+  if (!draft) return service::fail(draft.error());
+  if (!draft->first.empty()) {
+    if (Status written = write_file_atomically(moments_file(request.out), draft->first); !written)
       return service::fail(written.error());
   }
   if (!to_file) {
-    fmt::print("{}", *text);
-  } else if (Status written = write_file_atomically(request.out, *text); !written) {
+    fmt::print("{}", draft->job);
+  } else if (Status written = write_file_atomically(request.out, draft->job); !written) {
     return service::fail(written.error());
   }
-  for (const std::string& reason : reasons_of(*facts, *tuned, request.delta.has_value()))
-    fmt::print(stderr, "{}\n", reason);
-  if (!learns(*tuned)) {
-    const auto again = [&](const DraftFacts& more) { return tune(more, request.seed); };
-    fmt::print(stderr, "{}\n", idle_draft_warning(*facts, again));
+  if (draft->regression) {
+    say_of_regression(request, draft->tuned);
+    return service::kDone;
   }
-  say_of_moments(request, *tuned);
+  for (const std::string& reason : draft->reasons) fmt::print(stderr, "{}\n", reason);
+  say_of_moments(request, draft->tuned);
   return service::kDone;
 }
 

@@ -49,6 +49,27 @@ inline constexpr std::array kEpsilonMore = {2, 4, 8, 16};
 /// Why the draft says what it says, a line each.
 [[nodiscard]] std::vector<std::string> reasons_of(const DraftFacts& facts, const Tuned& tuned, bool delta_given);
 
+/// A whole job, its numbers chosen on invented records.
+struct Draft {
+  DraftFacts facts;
+  Tuned tuned;
+  bool regression = false;  // least squares from noised moments, in place of a descent
+  std::string job;          // its text; the standardisation that it buys is blank
+  std::string first;        // of one that buys its standardisation the job of statistics that runs first; else empty
+  std::vector<std::string> reasons;  // a line each, the warning of a draft that learns nothing among them
+};
+
+/// @param facts @see facts_of
+/// @param may_buy whether the draft may be another job than one descent: one that a job of statistics comes before, or
+/// a regression from noised moments
+/// @param watch told of every stage; may be empty
+/// @return an error where no job of these facts has a plan
+[[nodiscard]] Result<Draft> draft_job(DraftFacts facts, std::uint64_t seed, bool delta_given, bool may_buy,
+                                      const std::function<void(const std::string&)>& watch);
+
+/// The same as facts_of(request) with the schema's text at hand, and not in a file.
+[[nodiscard]] Result<DraftFacts> facts_of(const DraftRequest& request, const std::string& schema);
+
 /// Chooses a job's numbers on invented records and writes the whole job; the reasons go to standard error. Into a file
 /// it may write two: "X-moments.json" beside "X.json", a job that buys the standardisation of the other.
 /// @return the exit code
