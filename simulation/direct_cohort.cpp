@@ -187,6 +187,7 @@ void DirectCohort::answer_all(const queries::Query& query, const std::vector<std
 }
 
 Result<folds::Gathered> DirectCohort::ask(const queries::Query& query) {
+  if (setup_.stop && setup_.stop()) return Error{ErrorCode::Cancelled, "the simulation was stopped"};
   const bool metrics = queries::kind_of(query.question) == releases::QuestionKind::Metrics;
   std::vector<std::size_t> asked = answering(query.round);
   if (metrics) {

@@ -31,6 +31,7 @@ class DirectCohort {
     std::size_t answering = 0;  // silos that answer a round, drawn uniformly for each; 0: all
     std::size_t threads = 1;    // the result is the same for any number
     folds::Aggregation aggregation = {};
+    std::function<bool()> stop = {};  // asked before every round whether the rest is not wanted; empty: never
   };
   struct Member {
     SiloId id;
@@ -45,6 +46,7 @@ class DirectCohort {
 
   using Watch = algorithms::AlgorithmDriver::Watch;
   /// Drives the algorithm to its end. @param watch may be empty
+  /// @return an error of code Cancelled where `stop` said so
   [[nodiscard]] Result<algorithms::Outcome> train(algorithms::FederatedAlgorithm& algorithm, const Watch& watch = {});
   /// Standard deviation of the noise on every metric over all members, as a share of its scale.
   [[nodiscard]] double metrics_noise() const;

@@ -4,7 +4,6 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "coordinator/jobs/result.hpp"
 #include "shared/base/files.hpp"
 #include "shared/config/json_section.hpp"
 #include "shared/data/csv_table.hpp"
@@ -52,17 +51,18 @@ Status write_out(const std::filesystem::path& out, const coordinator::RunReport&
   return write_file_atomically(out / "job.json", job_bytes);
 }
 
-Result<algorithms::Outcome> simulate_directly(const SimulateOptions& options, const jobs::Job& job,
-                                              const std::string& bytes, const std::vector<SimulatedSilo>& silos,
-                                              const std::optional<std::filesystem::path>& out,
-                                              const SimulationWatch& watch) {
-  const RunId run{sha256(bytes), options.nonce.value_or(simulated_nonce(options.seed))};
+Error stopped_error() { return {ErrorCode::Cancelled, "the simulation was stopped"}; }
+
+Result<coordinator::RunReport> run_directly(const jobs::Job& job, const std::string& bytes,
+                                            const std::filesystem::path& folder,
+                                            const std::vector<SimulatedSilo>& silos, const SimulationSettings& settings,
+                                            const SimulationWatch& watch) {
+  const RunId run{sha256(bytes), settings.nonce.value_or(simulated_nonce(settings.seed))};
   UNDERTONE_TRY(PlannedCohort planned, plan_cohort(job, silos));
-  UNDERTONE_TRY(const std::unique_ptr<algorithms::FederatedAlgorithm> algorithm,
-                algorithm_of(job, planned, options.job.parent_path()));
+  UNDERTONE_TRY(const std::unique_ptr<algorithms::FederatedAlgorithm> algorithm, algorithm_of(job, planned, folder));
   UNDERTONE_TRY(DirectCohort cohort,
-                DirectCohort::create({job.model, job.reply_lattice, run, options.seed, options.noise, options.answering,
-                                      options.threads, job.aggregation},
+                DirectCohort::create({job.model, job.reply_lattice, run, settings.seed, settings.noise,
+                                      settings.answering, settings.threads, job.aggregation, settings.stop},
                                      std::move(planned.members)));
   std::uint64_t rounds = 0;
   for (const planning::ScheduledRounds& part : jobs::schedule_of(job)) rounds += part.rounds;
@@ -78,13 +78,44 @@ Result<algorithms::Outcome> simulate_directly(const SimulateOptions& options, co
         rows_seen = rows.size();
         if (watch) watch(over, job);
       });
-  if (!out) return outcome;
+  if (!outcome && outcome.error().code == ErrorCode::Cancelled) return outcome.error();
   std::map<SiloId, std::optional<wire::Refusal>> answers;
   for (const SimulatedSilo& silo : silos) answers.emplace(silo.id, std::nullopt);
-  const coordinator::RunReport report{job,     run, "direct simulation", options.noise == SimulatedNoise::None,
-                                      outcome, {},  std::move(answers)};
-  if (Status written = write_out(*out, report, bytes); !written) return written.error();
-  return outcome;
+  return coordinator::RunReport{job,
+                                run,
+                                "direct simulation",
+                                settings.noise == SimulatedNoise::None,
+                                std::move(outcome),
+                                {},
+                                std::move(answers)};
+}
+
+Result<coordinator::RunReport> run_federation(const jobs::Job& job, const std::string& bytes, const std::string& name,
+                                              const std::filesystem::path& folder, std::vector<SimulatedSilo> silos,
+                                              const SimulationSettings& settings, const SimulationWatch& watch) {
+  SimulatedFederation federation({.jobs = {{bytes, name, settings.nonce}},
+                                  .silos = std::move(silos),
+                                  .seed = settings.seed,
+                                  .noise = settings.noise,
+                                  .public_folder = folder,
+                                  .stop = settings.stop});
+  SimulatedFederation::Watch seen;
+  seen.of_run = [&](const coordinator::JobService::OfRun& said) {
+    const auto* closed = std::get_if<coordinator::RunMachine::RoundClosed>(&said.what);
+    if (closed != nullptr && watch) watch({closed->round, closed->rounds, closed->metrics}, job);
+  };
+  federation.run(seen);
+  if (settings.stop && settings.stop()) return stopped_error();
+  if (!federation.violations().empty()) return Error{ErrorCode::Internal, federation.violations().front()};
+  Result<algorithms::Outcome> outcome = federation.outcome();
+  const Result<std::optional<coordinator::RunRecord>> record = federation.store().find(federation.run_id());
+  if (!record || !*record) return Error{ErrorCode::Internal, "the simulated store cannot be read"};
+  if (!outcome) outcome = explained(outcome.error(), *record);
+  const Result<std::vector<coordinator::RoundRecord>> rounds = federation.store().rounds(federation.run_id());
+  if (!rounds) return Error{ErrorCode::Internal, "the simulated store cannot be read"};
+  return coordinator::RunReport{
+      job,     federation.run_id(), "simulation", settings.noise == SimulatedNoise::None, std::move(outcome),
+      *rounds, (*record)->answers};
 }
 
 /// The places of a job that a pointer means: a segment `*` stands for every element of an array. Where it names nothing
@@ -153,18 +184,37 @@ Result<std::string> job_for_simulation(const std::string& bytes, const std::stri
 namespace {
 
 /// As a silo divides its persons, by a hash of their ids, which here is nobody's secret.
+/// @param ids of each record whose it is
+Result<data::Dataset> split_by_person(const models::Records& records, const std::vector<std::string>& ids,
+                                      const data::SplitRule& rule) {
+  std::vector<data::PersonKey> persons;
+  for (const std::string& id : ids) {
+    const Digest digest = sha256("simulated person " + std::string(data::id_in(id)));
+    data::PersonKey& key = persons.emplace_back();
+    std::copy_n(digest.begin(), key.size(), key.begin());
+  }
+  return data::split_persons(records, persons, rule);
+}
+
 Result<data::Dataset> split_dealt_persons(const data::CsvTable& file, const models::Records& records,
                                           const jobs::Job& job, const jobs::CohortMember& member) {
   const auto column = std::find(file.header.begin(), file.header.end(), job.simulation->person_column);
   UNDERTONE_CHECK(column != file.header.end());  // they were dealt by it
-  std::vector<data::PersonKey> persons;
-  for (const std::vector<std::string>& row : file.rows) {
-    const Digest digest = sha256("simulated person " +
-                                 std::string(data::id_in(row[static_cast<std::size_t>(column - file.header.begin())])));
-    data::PersonKey& key = persons.emplace_back();
-    std::copy_n(digest.begin(), key.size(), key.begin());
-  }
-  return data::split_persons(records, persons, split_of(job, member));
+  std::vector<std::string> ids;
+  for (const std::vector<std::string>& row : file.rows)
+    ids.push_back(row[static_cast<std::size_t>(column - file.header.begin())]);
+  return split_by_person(records, ids, split_of(job, member));
+}
+
+/// A silo that allows what the job asks for.
+SimulatedSilo willing_silo(const jobs::Job& job, const jobs::CohortMember& member, data::Dataset dataset) {
+  silo::DatasetFacts own{job.schema,
+                         dataset.training.count(),
+                         dataset.holdout.count(),
+                         member.facts.holdout_public,
+                         dataset.public_records.count(),
+                         job.unit};
+  return {member.facts.silo, policy_for(job, member), std::move(own), std::move(dataset)};
 }
 
 }  // namespace
@@ -185,9 +235,49 @@ Result<std::vector<SimulatedSilo>> silos_of(const jobs::Job& job, const std::fil
                     data::to_records(dealt.public_file_of(i), job.schema,
                                      fmt::format("{}, public records of {}", dealt.name(), facts.silo.name())));
     }
-    silo::DatasetFacts own{job.schema,           dataset.training.count(),       dataset.holdout.count(),
-                           facts.holdout_public, dataset.public_records.count(), job.unit};
-    silos.push_back({facts.silo, policy_for(job, job.cohort[i]), std::move(own), std::move(dataset)});
+    silos.push_back(willing_silo(job, job.cohort[i], std::move(dataset)));
+  }
+  return silos;
+}
+
+Result<std::vector<SimulatedSilo>> silos_with(const jobs::Job& job, const std::vector<SiloTable>& tables) {
+  std::vector<SimulatedSilo> silos;
+  for (const jobs::CohortMember& member : job.cohort) {
+    const releases::SiloFacts& facts = member.facts;
+    const auto wrong = [&](const std::string& what) {
+      return Error{ErrorCode::InvalidArgument, fmt::format("silo {}: {}", facts.silo.name(), what)};
+    };
+    const auto table =
+        std::find_if(tables.begin(), tables.end(), [&](const SiloTable& one) { return one.silo == facts.silo; });
+    if (table == tables.end()) return wrong("expected its table, found none");
+    UNDERTONE_TRY(const models::Records records,
+                  data::to_records(table->records, job.schema, fmt::format("silo {}", facts.silo.name())));
+    const data::SplitRule rule =
+        job.simulation ? split_of(job, member) : data::SplitRule{jobs::holdout_fraction_of(facts), 0, std::nullopt};
+    const bool persons = job.unit == releases::Unit::Person;
+    if (persons && table->persons.size() != static_cast<std::size_t>(records.count()))
+      return wrong("the job protects persons: expected of every record whose it is");
+    if (persons && table->holdout) return wrong("the job protects persons: expected those held out in its own table");
+    data::Dataset dataset{records, {}};
+    if (table->holdout) {
+      UNDERTONE_TRY(dataset.holdout, data::to_records(*table->holdout, job.schema,
+                                                      fmt::format("holdout of silo {}", facts.silo.name())));
+    } else {
+      UNDERTONE_TRY(dataset, persons ? split_by_person(records, table->persons, rule) : data::split(records, rule));
+    }
+    if (table->public_records) {
+      UNDERTONE_TRY(dataset.public_records,
+                    data::to_records(*table->public_records, job.schema,
+                                     fmt::format("public records of silo {}", facts.silo.name())));
+    }
+    if (dataset.training.count() != facts.records || dataset.holdout.count() != facts.holdout_records ||
+        dataset.public_records.count() != facts.public_records) {
+      return wrong(fmt::format(
+          "the job counts on {} {} to train on, {} held out and {} public ones, its table gives {}, {} and {}",
+          facts.records, releases::plural_of(job.unit), facts.holdout_records, facts.public_records,
+          dataset.training.count(), dataset.holdout.count(), dataset.public_records.count()));
+    }
+    silos.push_back(willing_silo(job, member, std::move(dataset)));
   }
   return silos;
 }
@@ -198,41 +288,27 @@ bool shares_records(const std::filesystem::path& job_file) {
   return job && job->simulation && job->simulation->shared;
 }
 
+Result<coordinator::RunReport> run_job(const jobs::Job& job, const std::string& bytes, const std::string& name,
+                                       const std::filesystem::path& folder, std::vector<SimulatedSilo> silos,
+                                       const SimulationSettings& settings, const SimulationWatch& watch) {
+  if (settings.direct || job.shuffle || job.algorithm->traits().simulated_only)
+    return run_directly(job, bytes, folder, silos, settings, watch);
+  return run_federation(job, bytes, name, folder, std::move(silos), settings, watch);
+}
+
 Result<algorithms::Outcome> simulate(const SimulateOptions& options, const std::optional<std::filesystem::path>& out,
                                      const SimulationWatch& watch) {
+  const std::string name = options.job.string();
   UNDERTONE_TRY(const std::string file, read_file(options.job, kJobBytesMax));
-  UNDERTONE_TRY(std::string bytes, job_for_simulation(file, options.job.string(), options.set));
-  UNDERTONE_TRY(const jobs::Job job, jobs::parse_job(bytes, options.job.string()));
-  if (const Result<jobs::PlausibleCohort> planned = jobs::PlausibleCohort::of(job, options.job.string()); !planned)
+  UNDERTONE_TRY(const std::string bytes, job_for_simulation(file, name, options.set));
+  UNDERTONE_TRY(const jobs::Job job, jobs::parse_job(bytes, name));
+  if (const Result<jobs::PlausibleCohort> planned = jobs::PlausibleCohort::of(job, name); !planned)
     return planned.error();
   UNDERTONE_TRY(std::vector<SimulatedSilo> silos, silos_of(job, options.job));
-  if (options.direct || job.shuffle || job.algorithm->traits().simulated_only)
-    return simulate_directly(options, job, bytes, silos, out, watch);
-  SimulatedFederation federation({.jobs = {{bytes, options.job.string(), options.nonce}},
-                                  .silos = std::move(silos),
-                                  .seed = options.seed,
-                                  .noise = options.noise,
-                                  .public_folder = options.job.parent_path()});
-  SimulatedFederation::Watch seen;
-  seen.of_run = [&](const coordinator::JobService::OfRun& said) {
-    const auto* closed = std::get_if<coordinator::RunMachine::RoundClosed>(&said.what);
-    if (closed != nullptr && watch) watch({closed->round, closed->rounds, closed->metrics}, job);
-  };
-  federation.run(seen);
-  if (!federation.violations().empty()) return Error{ErrorCode::Internal, federation.violations().front()};
-  Result<algorithms::Outcome> outcome = federation.outcome();
-  const Result<std::optional<coordinator::RunRecord>> record = federation.store().find(federation.run_id());
-  if (!record || !*record) return Error{ErrorCode::Internal, "the simulated store cannot be read"};
-  if (!outcome) outcome = explained(outcome.error(), *record);
-  if (out) {
-    const Result<std::vector<coordinator::RoundRecord>> rounds = federation.store().rounds(federation.run_id());
-    if (!rounds) return Error{ErrorCode::Internal, "the simulated store cannot be read"};
-    const coordinator::RunReport report{
-        job,     federation.run_id(), "simulation", options.noise == SimulatedNoise::None, outcome,
-        *rounds, (*record)->answers};
-    if (Status written = write_out(*out, report, bytes); !written) return written.error();
-  }
-  return outcome;
+  UNDERTONE_TRY(const coordinator::RunReport report,
+                run_job(job, bytes, name, options.job.parent_path(), std::move(silos), options, watch));
+  if (out) UNDERTONE_TRY(write_out(*out, report, bytes));
+  return report.outcome;
 }
 
 Result<algorithms::MetricsRow> simulate_without_privacy(const std::filesystem::path& job) {

@@ -109,12 +109,14 @@ void SimulatedFederation::run(Watch watch) {
     if (setup_.jobs[job].cancelled) world_.after(*setup_.jobs[job].cancelled, [this, job] { cancel(job); });
   }
   for (const OwnersAct& one : setup_.acts) world_.after(one.at, [this, one] { act(one); });
-  if (!world_.run(setup_.time_max, [this] { return !violations().empty() || all_ended(); })) {
+  const auto stopped = [this] { return setup_.stop && setup_.stop(); };
+  if (!world_.run(setup_.time_max, [&] { return !violations().empty() || stopped() || all_ended(); })) {
     std::string open;
     for (std::size_t job = 0; job < runs_.size(); ++job) open += fmt::format("; job {}: {}", job, where_it_stands(job));
     audit_.violate(fmt::format("the runs did not end within {} ms of virtual time{}", setup_.time_max.count(), open));
     return;
   }
+  if (stopped()) return;
   world_.calm();
   (void)world_.run(world_.elapsed() + kAftermath, [this] { return !violations().empty(); });
   if (!violations().empty()) return;

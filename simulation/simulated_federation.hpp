@@ -61,6 +61,7 @@ class SimulatedFederation {
     std::chrono::milliseconds time_max = std::chrono::hours(48);
     jobs::Planner planner = jobs::plan_of;
     std::optional<std::filesystem::path> public_folder = {};  // where the public records of jobs are
+    std::function<bool()> stop = {};           // asked after every event whether the rest is not wanted; empty: never
     jobs::AlgorithmMaker make_algorithm = {};  // of the coordinator; empty: the jobs' own, as the audit has them
   };
   explicit SimulatedFederation(Setup setup);

@@ -14,13 +14,12 @@ constexpr std::size_t kSilosMax = 10'000;
 constexpr int kPairedClasses = 10;
 constexpr std::size_t kPairedSilos = 5;  // that hold a class
 
-Result<data::Partition> deal_table(const RecordTable& table, const TablePartition& how) {
+Result<data::Partition> deal_cells(std::size_t rows, const std::vector<std::string>& cells, const TablePartition& how) {
   RandomSource source(how.seed);
   if (how.by == TablePartition::By::Iid) {
-    const std::size_t each = how.silos == 0 ? 0 : table.rows() / how.silos;
-    return data::partition_iid(table.rows(), std::vector<std::size_t>(how.silos, each), source);
+    const std::size_t each = how.silos == 0 ? 0 : rows / how.silos;
+    return data::partition_iid(rows, std::vector<std::size_t>(how.silos, each), source);
   }
-  UNDERTONE_TRY(const std::vector<std::string> cells, table.column(how.column));
   if (how.by == TablePartition::By::Sorted) {
     UNDERTONE_TRY(const std::vector<double> targets, numbers_in(cells, how.column));
     return data::partition_sorted(targets, how.silos);
@@ -54,22 +53,31 @@ jobs::RecordFiles files_of(const std::filesystem::path& file, const TablePartiti
 
 }  // namespace
 
-Result<std::vector<std::filesystem::path>> partition_table(const std::filesystem::path& file,
-                                                           const TablePartition& partition,
-                                                           const std::filesystem::path& out) {
+Result<data::Partition> deal_rows(std::size_t rows, const std::vector<std::string>& cells,
+                                  const TablePartition& partition) {
   const bool by_class = partition.by == TablePartition::By::Label || partition.by == TablePartition::By::LabelPair;
   if (!by_class && (partition.silos == 0 || partition.silos > kSilosMax)) {
     return Error{ErrorCode::InvalidArgument, fmt::format("expected 1 to {} silos, got {}", kSilosMax, partition.silos)};
   }
+  UNDERTONE_TRY(data::Partition silos, deal_cells(rows, cells, partition));
+  for (std::size_t i = 0; i < silos.size(); ++i) {
+    if (silos[i].empty()) return Error{ErrorCode::InvalidArgument, fmt::format("silo {} gets no record", i + 1)};
+  }
+  return silos;
+}
+
+Result<std::vector<std::filesystem::path>> partition_table(const std::filesystem::path& file,
+                                                           const TablePartition& partition,
+                                                           const std::filesystem::path& out) {
   UNDERTONE_TRY(const RecordTable table, RecordTable::read(files_of(file, partition), {}));
-  const Result<data::Partition> silos = deal_table(table, partition);
+  std::vector<std::string> cells;
+  if (partition.by != TablePartition::By::Iid) {
+    UNDERTONE_TRY(cells, table.column(partition.column));
+  }
+  const Result<data::Partition> silos = deal_rows(table.rows(), cells, partition);
   if (!silos) return Error{silos.error().code, fmt::format("{}: {}", file.string(), silos.error().message)};
   std::vector<std::filesystem::path> files;
   for (const data::Indices& rows : *silos) {
-    if (rows.empty()) {
-      return Error{ErrorCode::InvalidArgument,
-                   fmt::format("{}: silo {} gets no record", file.string(), files.size() + 1)};
-    }
     std::string content = data::csv_line(table.header());
     for (const std::size_t row : rows) content += data::csv_line(table.row(row));
     files.push_back(out / fmt::format("silo-{}.csv", files.size() + 1));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "shared/base/result.hpp"
+#include "shared/data/partition.hpp"
 
 namespace undertone::simulation {
 
@@ -21,6 +22,12 @@ struct TablePartition {
   std::filesystem::path idx_labels;  // of a table that is a file of IDX images; empty for others
   bool cifar = false;                // the table is a binary batch of CIFAR-10
 };
+
+/// Deals rows by what one of their columns holds. @param cells of every row, as texts; not read where the rows are
+/// dealt whatever they are. @return of each silo its rows; an error where a silo would get nothing or `partition` is
+/// not good
+[[nodiscard]] Result<data::Partition> deal_rows(std::size_t rows, const std::vector<std::string>& cells,
+                                                const TablePartition& partition);
 
 /// Writes silo-1.csv, silo-2.csv, ... with the table's header. @return the files; an error where the column is missing
 /// or holds no numbers, a silo would get nothing, or a file cannot be written

@@ -120,15 +120,32 @@ Result<RecordEncoder> RecordEncoder::create(const std::vector<std::string>& head
   return out;
 }
 
+void RecordEncoder::put_missing(const Field& field, double* features, double& out) {
+  const NumericColumn& column = field.numeric;
+  ++facts_[field.facts].missing;
+  out = scale(column, column.missing->value);
+  if (column.missing->indicator && features != nullptr) features[field.offset + 1] = 1.0;
+}
+
+RecordEncoder::Expected RecordEncoder::encode_missing(std::size_t column, double* features, double& target) {
+  const Field& field = fields_[column];
+  if (field.kind != Kind::Number && field.kind != Kind::NumericTarget) return encode(column, "", features, target);
+  if (!field.numeric.missing) return &field.expected_declared;
+  if (field.kind == Kind::Number) {
+    put_missing(field, features, features[field.offset]);
+  } else {
+    put_missing(field, nullptr, target);
+  }
+  return nullptr;
+}
+
 RecordEncoder::Expected RecordEncoder::encode_number(Field& field, std::string_view cell, double* features,
                                                      double& out) {
   ColumnFacts& facts = facts_[field.facts];
   const NumericColumn& column = field.numeric;
   if (column.missing &&
       std::find(column.missing->texts.begin(), column.missing->texts.end(), cell) != column.missing->texts.end()) {
-    ++facts.missing;
-    out = scale(column, column.missing->value);
-    if (column.missing->indicator && features != nullptr) features[field.offset + 1] = 1.0;
+    put_missing(field, features, out);
     return nullptr;
   }
   const std::optional<double> value = column.date ? parse_date(cell, *column.date) : parse_number(cell, numbers_);

@@ -40,6 +40,8 @@ class RecordEncoder {
   /// @param features [width], zero before the record's first cell
   /// @return null if the cell is good
   [[nodiscard]] Expected encode(std::size_t column, std::string_view cell, double* features, double& target);
+  /// The same of a cell that is known to hold nothing, however its column writes that.
+  [[nodiscard]] Expected encode_missing(std::size_t column, double* features, double& target);
 
   [[nodiscard]] std::size_t width() const noexcept { return width_; }
   [[nodiscard]] bool reads(std::size_t column) const { return fields_[column].kind != Kind::Skipped; }
@@ -64,6 +66,8 @@ class RecordEncoder {
     std::string expected_declared;  // of a value that is missing where the schema has none missing
   };
   [[nodiscard]] Expected encode_number(Field& field, std::string_view cell, double* features, double& out);
+  /// @pre the schema says what stands for missing values of this column
+  void put_missing(const Field& field, double* features, double& out);
 
   std::vector<Field> fields_;  // one a column of the file
   std::vector<ColumnFacts> facts_;
