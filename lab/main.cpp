@@ -644,6 +644,9 @@ void add_lab_commands(CLI::App& app, Actions& actions, LabArguments& arguments) 
   demo_command->add_option("job", arguments.demo.job, "the job's file")->required();
   demo_command->add_option("--dir", arguments.demo.folder, "folder to make, for data, keys, ledgers and results")
       ->required();
+  demo_command->add_flag_callback(
+      "--serve", [&arguments] { arguments.demo.drive = operators::DeploymentOptions::Drive::Nobody; },
+      "do not run the job: coordinator and silos serve until Ctrl-C, and jobs are submitted to them");
   demo_command->add_option("--programs", arguments.demo.programs, "the build folder that holds coordinator/ and silo/")
       ->required();
 }

@@ -1,6 +1,7 @@
 #include "operator/demo.hpp"
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -91,6 +92,29 @@ Status report(const Deployment& deployment, const std::filesystem::path& job_fil
 
 }  // namespace
 
+namespace {
+
+volatile std::sig_atomic_t asked_to_stop = 0;
+
+/// Keeps coordinator and silos running until a signal asks for their end.
+Status serve(const Deployment& deployment, Supervisor& supervisor) {
+  constexpr std::chrono::hours kServedMax{24 * 365};
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, [](int) { asked_to_stop = 1; });
+  const std::string folder = deployment.folder().string();
+  fmt::print(
+      "They serve until Ctrl-C. An operator's commands find the coordinator by {0}/operator.json:\n"
+      "  undertone submit --config {0}/operator.json {0}/job.json\n"
+      "  undertone watch --config {0}/operator.json {1}\n",
+      folder, deployment.job().name);
+  std::fflush(stdout);
+  const Result<int> ended = supervisor.supervise("nobody", kServedMax, [] { return asked_to_stop != 0; });
+  supervisor.stop_all();
+  if (!ended) return ended.error();
+  return {};
+}
+
+}  // namespace
+
 Status run_demo(const DeploymentOptions& options) {
   UNDERTONE_TRY(const Deployment deployment, Deployment::prepare(options));
   fmt::print(
@@ -100,6 +124,7 @@ Status run_demo(const DeploymentOptions& options) {
   std::fflush(stdout);
   Supervisor supervisor(deployment.pids());
   if (Status started = deployment.start(supervisor); !started) return started;
+  if (options.drive == DeploymentOptions::Drive::Nobody) return serve(deployment, supervisor);
   const Result<int> code = supervisor.supervise("coordinator", kTimeMax);
   supervisor.stop_all();
   if (!code) return code.error();

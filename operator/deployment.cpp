@@ -336,7 +336,7 @@ Status Deployment::start(Supervisor& supervisor) const {
   }
   std::vector<std::string> command = run(options_.programs / "coordinator" / "undertone-coordinator", "coordinator");
   std::vector<int> final_exit_codes;
-  if (options_.by_operator) {
+  if (options_.drive != DeploymentOptions::Drive::Coordinator) {
     command[1] = "serve";
   } else {
     command.insert(command.end(), {"--job", (folder / "job.json").string()});
@@ -346,7 +346,7 @@ Status Deployment::start(Supervisor& supervisor) const {
   if (Status started = keep(supervisor, "coordinator", std::move(command), options_.show_progress, final_exit_codes);
       !started)
     return started;
-  if (options_.by_operator) {
+  if (options_.drive == DeploymentOptions::Drive::Operator) {
     if (Status started = start_operator(supervisor); !started) return started;
   }
   for (const jobs::CohortMember& member : job_.cohort) {

@@ -18,8 +18,10 @@ struct DeploymentOptions {
   std::string silo_program = "undertone-silo";
   std::string nonce;          // of the run; drawn by the coordinator if empty
   bool show_progress = true;  // the coordinator's lines on our standard output, else in its log
-  /// The coordinator serves, and an operator submits the job over HTTP, watches the run and exports it.
-  bool by_operator = false;
+  /// Who has the job run: the coordinator, which is given it and ends with it; an operator, who submits it over HTTP to
+  /// a coordinator that serves, watches the run and exports it; or nobody, so that others may submit jobs.
+  enum class Drive { Coordinator, Operator, Nobody };
+  Drive drive = Drive::Coordinator;
   std::map<std::string, std::vector<std::string>> environment = {};  // "NAME=value", by the program's name
 };
 
@@ -28,10 +30,12 @@ class Deployment {
  public:
   [[nodiscard]] static Result<Deployment> prepare(DeploymentOptions options);
 
-  /// Starts the coordinator and every silo, and the operator if there is one.
+  /// Starts the coordinator and every silo, and the operator if one drives.
   [[nodiscard]] Status start(Supervisor& supervisor) const;
   /// The program whose end with code 0 or 1 ends the run.
-  [[nodiscard]] const char* last() const noexcept { return options_.by_operator ? "operator" : "coordinator"; }
+  [[nodiscard]] const char* last() const noexcept {
+    return options_.drive == DeploymentOptions::Drive::Operator ? "operator" : "coordinator";
+  }
 
   [[nodiscard]] const jobs::Job& job() const noexcept { return job_; }
   [[nodiscard]] std::filesystem::path pids() const { return options_.folder / "pids"; }

@@ -41,9 +41,11 @@ Status Supervisor::spawn(const Program& program) {
   return {};
 }
 
-Result<int> Supervisor::supervise(const std::string& until, std::chrono::seconds limit) {
+Result<int> Supervisor::supervise(const std::string& until, std::chrono::seconds limit,
+                                  const std::function<bool()>& stop) {
   const auto deadline = std::chrono::steady_clock::now() + limit;
   while (std::chrono::steady_clock::now() < deadline) {
+    if (stop && stop()) return 0;
     int status = 0;
     const pid_t ended = waitpid(-1, &status, WNOHANG);
     if (ended <= 0) {

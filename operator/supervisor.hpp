@@ -34,9 +34,11 @@ class Supervisor {
 
   [[nodiscard]] Status start(Program program);
   /// Keeps everything running until the named program ends with one of its final codes.
-  /// @return that code; an error where `limit` passes first, or where a program gives up by itself again and again as
-  /// soon as it is started: it says the same each time, in its log
-  [[nodiscard]] Result<int> supervise(const std::string& until, std::chrono::seconds limit);
+  /// @param stop asked now and then whether to give that up; empty: never
+  /// @return that code, or 0 where `stop` said so; an error where `limit` passes first, or where a program gives up by
+  /// itself again and again as soon as it is started: it says the same each time, in its log
+  [[nodiscard]] Result<int> supervise(const std::string& until, std::chrono::seconds limit,
+                                      const std::function<bool()>& stop = {});
   /// SIGTERM to all, SIGKILL to those that stay.
   void stop_all();
   [[nodiscard]] std::uint64_t restarts() const noexcept { return restarts_; }

@@ -93,7 +93,7 @@ Result<FaultyFederation> FaultyFederation::prepare(Setup setup) {
     options.nonce = kNonce;
   }
   options.show_progress = false;
-  options.by_operator = setup.kind == Kind::Served;
+  if (setup.kind == Kind::Served) options.drive = operators::DeploymentOptions::Drive::Operator;
   options.environment["operator"] = {fmt::format("UNDERTONE_OPERATOR={}", (folder / "operator.json").string())};
   for (const Role role : {Role::Coordinator, Role::Silo, Role::Shuffler}) {
     for (const std::string& name : processes_of(*job, role)) {
