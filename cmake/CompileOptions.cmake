@@ -37,6 +37,13 @@ if(UNDERTONE_FUZZ)
   endif()
 endif()
 
+# The extension of the Python package is a shared library, into which the libraries go as they are. That our functions
+# call each other as in a program keeps their speed.
+option(UNDERTONE_PYTHON "Build the extension of the Python package" OFF)
+if(UNDERTONE_PYTHON)
+  add_compile_options(-fPIC -fno-semantic-interposition)
+endif()
+
 # What is shipped defends itself: position-independent programs with everything bound and read-only before main, checked
 # library calls, stack canaries, no jumps into the middle of functions. Paths of the build stay out of the programs, so
 # that the same source gives the same bytes in any folder. tests/net/hardening looks at the result.

@@ -1,0 +1,159 @@
+"""Many simulations, on any executor: their results are the same whatever runs them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Executor, Future, as_completed
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ._progress import Progress
+from .errors import InputError, UndertoneError
+from .jobs import JobLike, job_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["sweep"]
+
+
+def _name(text: str, settings: Mapping[str, Any]) -> str:
+    """Return what a point of a sweep is known by: its job's text and what it is run with."""
+    whole = json.dumps([text, dict(settings)], sort_keys=True)
+    return hashlib.sha256(whole.encode()).hexdigest()
+
+
+def _run_point(text: str, file: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Run one point. It is a function of its arguments alone, so that any process may do it."""
+    from . import _core
+
+    changes = [f"{pointer}={json.dumps(value)}" for pointer, value in settings.get("set", {}).items()]
+    try:
+        _, result, _ = _core.simulate(
+            text, file, changes, None, settings["seed"], settings["noise"] == "seeded", settings["direct"], 0, 1, None
+        )
+    except UndertoneError as error:
+        return {"succeeded": False, "failure": str(error), "metrics": {}}
+    said = json.loads(result)
+    last = said["metrics"][-1] if said["metrics"] else {}
+    return {
+        "succeeded": said["succeeded"],
+        "failure": said.get("failure", ""),
+        "metrics": {key: value for key, value in last.items() if key != "noise_stddev"},
+        "epsilon": max(row["epsilon"] for row in said["privacy"]),
+        "statistics": {row["statistic"]: row["value"] for row in said.get("statistics", []) if "value" in row},
+    }
+
+
+def _kept(file: Path) -> dict[str, dict[str, Any]]:
+    out: dict[str, dict[str, Any]] = {}
+    if not file.exists():
+        return out
+    for line in file.read_text(encoding="utf-8").splitlines():
+        try:
+            row = json.loads(line)
+            out[row["point"]] = row
+        except (ValueError, KeyError, TypeError):
+            continue  # the last line of a sweep that was killed while it wrote
+    return out
+
+
+def sweep(
+    jobs: Mapping[str, JobLike] | JobLike,
+    seeds: Iterable[int],
+    *,
+    values: Mapping[str, Mapping[str, Any]] | None = None,
+    executor: Executor | Any | None = None,
+    out: str | os.PathLike[str] | None = None,
+    noise: str = "seeded",
+    direct: bool = True,
+    progress: bool | None = None,
+) -> pd.DataFrame:
+    """Simulate jobs, each with every seed, and return a row for each run.
+
+    Parameters
+    ----------
+    jobs : job, or mapping of str to job
+        Their simulation sections say where the data are; every process must be able to read them there.
+    seeds : iterable of int
+        Of noise and draws.
+    values : mapping of str to mapping, optional
+        Named variants: of each the JSON pointers whose values it replaces, ``{"epsilon 2": {"/cohort/*/epsilon": 2}}``.
+    executor : concurrent.futures.Executor or dask.distributed.Client, optional
+        Whatever has ``submit`` and returns futures: threads, processes, ``dask.distributed.Client``,
+        ``mpi4py.futures.MPIPoolExecutor``, Ray's. Without it the runs are made one after the other.
+    out : path, optional
+        A file of lines of JSON, one for each run, written as they end. A sweep that was broken off goes on from there.
+    noise : {"seeded", "none"}
+        See `undertone.simulate`.
+    direct : bool
+        See `undertone.simulate`.
+    progress : bool, optional
+        Whether a bar is shown.
+
+    Returns
+    -------
+    pandas.DataFrame
+        In the order of jobs, variants and seeds, whatever the executor: `job`, `variant`, `seed`, `succeeded`, `failure`,
+        `epsilon`, and the last evaluation's metrics. All results are of seeded noise, and private for nobody.
+    """
+    import pandas as pd
+
+    if noise not in ("seeded", "none"):
+        raise InputError(f"noise: expected seeded or none, got {noise!r}")
+    single = isinstance(jobs, str | os.PathLike) or not isinstance(jobs, Mapping) or "format" in jobs
+    named: Mapping[str, Any] = {"job": jobs} if single else jobs  # type: ignore[assignment]
+    variants: Mapping[str, Mapping[str, Any]] = values or {"": {}}
+    file = Path(out) if out is not None else None
+    known = _kept(file) if file is not None else {}
+    rows: list[dict[str, Any]] = []
+    wanted: list[tuple[dict[str, Any], str, str, dict[str, Any]]] = []
+    listed = [int(seed) for seed in seeds]
+    for name, job in named.items():
+        text, path = job_text(job)
+        for variant, changes in variants.items():
+            for seed in listed:
+                settings = {"seed": seed, "noise": noise, "direct": direct, "set": dict(changes)}
+                row: dict[str, Any] = {"job": name, "variant": variant, "seed": seed, "point": _name(text, settings)}
+                rows.append(row)
+                if row["point"] not in known:
+                    wanted.append((row, text, path, settings))
+    bar = Progress(progress, "sweep")
+    try:
+        for count, (row, found) in enumerate(_all(wanted, executor)):
+            known[row["point"]] = {**row, **found}
+            if file is not None:
+                file.parent.mkdir(parents=True, exist_ok=True)
+                with file.open("a", encoding="utf-8") as lines:
+                    lines.write(json.dumps(known[row["point"]]) + "\n")
+            bar.to(count + 1, len(wanted), None)
+    finally:
+        bar.close()
+    out_rows: list[dict[str, Any]] = []
+    for row in rows:
+        found = known[row["point"]]
+        flat: dict[str, Any] = {**row, **{key: found.get(key) for key in ("succeeded", "failure", "epsilon")}}
+        flat.update(found["metrics"])
+        flat.update(found.get("statistics", {}))
+        del flat["point"]
+        out_rows.append(flat)
+    return pd.DataFrame(out_rows)
+
+
+def _all(wanted: list[tuple[dict[str, Any], str, str, dict[str, Any]]], executor: Any) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """Yield each point's row with what was found, as they end."""
+    if executor is None:
+        for row, text, path, settings in wanted:
+            yield row, _run_point(text, path, settings)
+        return
+    futures = [(executor.submit(_run_point, text, path, settings), row) for row, text, path, settings in wanted]
+    if all(isinstance(future, Future) for future, _ in futures):
+        rows = dict(futures)
+        for future in as_completed(rows):
+            yield rows[future], future.result()
+        return
+    for future, row in futures:  # of dask and others, whose futures are of their own kind
+        yield row, future.result()
