@@ -113,6 +113,22 @@ def _checked(answer: httpx.Response) -> httpx.Response:
     raise ServiceError(message, code, answer.status_code, candidates)
 
 
+def _config(file: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return what an operator.json says of how a coordinator is reached."""
+    try:
+        said = json.loads(Path(file).read_text(encoding="utf-8"))
+        out: dict[str, Any] = {"url": said["url"]}
+        folder = Path(file).parent
+        for name in ("authority", "certificate", "key"):
+            if name in said.get("tls", {}):
+                out[name] = folder / said["tls"][name]
+        if "token_file" in said:
+            out["token"] = (folder / said["token_file"]).read_text(encoding="utf-8").strip()
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{os.fspath(file)}: expected an operator's configuration: {error}") from None
+    return out
+
+
 def _path(operation: str, **parts: str) -> tuple[str, str]:
     method, path = OPERATIONS[operation]
     for name, value in parts.items():
@@ -244,6 +260,11 @@ class Client:
         timeout: float = 30.0,
     ) -> None:
         self._http = httpx.Client(**_settings(url, certificate, key, authority, token, timeout))
+
+    @classmethod
+    def from_config(cls, file: str | os.PathLike[str], *, timeout: float = 30.0) -> Client:
+        """Connect as an ``operator.json`` says, which ``undertone`` reads, too."""
+        return cls(**_config(file), timeout=timeout)
 
     def __enter__(self) -> Client:
         return self
@@ -410,6 +431,11 @@ class AsyncClient:
         timeout: float = 30.0,
     ) -> None:
         self._http = httpx.AsyncClient(**_settings(url, certificate, key, authority, token, timeout))
+
+    @classmethod
+    def from_config(cls, file: str | os.PathLike[str], *, timeout: float = 30.0) -> AsyncClient:
+        """Connect as an ``operator.json`` says, which ``undertone`` reads, too."""
+        return cls(**_config(file), timeout=timeout)
 
     async def __aenter__(self) -> AsyncClient:
         return self

@@ -330,7 +330,7 @@ def load_model(file: str | os.PathLike[str]) -> Model:
     try:
         values = json.loads(Path(file).read_text(encoding="utf-8"))
         return Model(values)
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         if isinstance(error, InputError):
             raise InputError(f"{os.fspath(file)}: {error}") from None
         raise InputError(f"{os.fspath(file)}: expected a model.json: {error}") from None
