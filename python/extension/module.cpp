@@ -12,6 +12,7 @@
 #include "lab/account/account_command.hpp"
 #include "lab/audit/audit_command.hpp"
 #include "lab/draft/draft_command.hpp"
+#include "lab/sweep/sweep_runs.hpp"
 #include "operator/job_commands.hpp"
 #include "operator/schema_command.hpp"
 #include "python_calls.hpp"
@@ -308,6 +309,26 @@ std::string verify_ledger(const std::string& ledger, const std::optional<std::st
   });
 }
 
+/// A sweep's file, opened once for many of its runs.
+class Sweep {
+ public:
+  explicit Sweep(const std::string& file) : runs_(without_lock([&] { return lab::SweepRuns::open(file); })) {}
+  [[nodiscard]] std::string header() const { return runs_.header(); }
+  [[nodiscard]] std::size_t total() const { return runs_.total(); }
+  [[nodiscard]] std::string warning() const { return runs_.warning(); }
+  [[nodiscard]] std::string line(std::size_t run) const {
+    if (run >= total())
+      raise({ErrorCode::InvalidArgument, fmt::format("run: expected less than {}, got {}", total(), run)});
+    return without_lock([&]() -> Result<std::string> { return runs_.line(run); });
+  }
+  [[nodiscard]] std::vector<std::string> finish(const std::string& out) const {
+    return without_lock([&] { return runs_.finish(out); });
+  }
+
+ private:
+  lab::SweepRuns runs_;
+};
+
 std::string schema_text(const std::string& kind) {
   for (const operators::SchemaText& one : operators::schema_texts())
     if (kind == one.kind) return std::string(one.text);
@@ -332,6 +353,13 @@ PYBIND11_MODULE(_core, module) {
                                 std::move(persons)};
            }),
            py::arg("silo"), py::arg("table"), py::arg("holdout"), py::arg("public_table"), py::arg("persons"));
+  py::class_<Sweep>(module, "Sweep")
+      .def(py::init<const std::string&>(), py::arg("file"))
+      .def_property_readonly("header", &Sweep::header)
+      .def_property_readonly("total", &Sweep::total)
+      .def_property_readonly("warning", &Sweep::warning)
+      .def("line", &Sweep::line, py::arg("run"))
+      .def("finish", &Sweep::finish, py::arg("out"));
   module.def("version", [] { return std::string(undertone::service::kUndertone.build()); });
   module.def("drafted_delta", &undertone::lab::drafted_delta, py::arg("records"));
   module.def("schema_text", &schema_text, py::arg("kind"));

@@ -126,7 +126,7 @@ class Writer:
 def written(name: str, about: str, rows: list[tuple[str, str, str, bool]]) -> str:
     lines = ["@dataclass(kw_only=True)", f"class {name}(Section):"]
     sentence = about[:1].upper() + about[1:]
-    lines.append(textwrap.indent(textwrap.fill(f'"""{sentence.rstrip(".")}.', 110), "    "))
+    lines.append(textwrap.indent(textwrap.fill(f'r"""{sentence.rstrip(".")}.', 110), "    "))
     lines += ["", "    Parameters", "    ----------"]
     for key, annotation, said, needed in rows:
         field = key + "_" if keyword.iskeyword(key) else key
@@ -134,7 +134,7 @@ def written(name: str, about: str, rows: list[tuple[str, str, str, bool]]) -> st
         suffix = "" if needed else ", optional"
         lines.append(f"    {field} : {kind}{suffix}" if len(kind) < 80 else f"    {field} : see the annotation{suffix}")
         if said:
-            text = said[:1].upper() + said[1:]
+            text = (said[:1].upper() + said[1:]).replace("|", r"\|")
             lines.append(textwrap.indent(textwrap.fill(text.rstrip(".") + ".", 106), "        "))
     lines += ['    """', ""]
     for key, annotation, _, needed in sorted(rows, key=lambda row: not row[3]):

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from .jobs import Job, cohort_of, read_job
     from .lab import Draft, account, audit, draft, encode, plan, simulate, validate, verify_ledger
     from .plans import Plan
-    from .sweeps import sweep
+    from .sweeps import sweep, sweep_file
     from .tables import partition, split_by
 
 __version__ = "0.2.0"
@@ -50,6 +50,7 @@ _HOMES = {
     "simulate": "lab",
     "split_by": "tables",
     "sweep": "sweeps",
+    "sweep_file": "sweeps",
     "validate": "lab",
     "verify_ledger": "lab",
 }
@@ -82,6 +83,7 @@ __all__ = [
     "simulate",
     "split_by",
     "sweep",
+    "sweep_file",
     "validate",
     "verify_ledger",
 ]

@@ -60,7 +60,7 @@ __all__ = [
 
 @dataclass(kw_only=True)
 class DataLabelMissing(Section):
-    """What is done with a missing value; without it one is an error.
+    r"""What is done with a missing value; without it one is an error.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class DataLabelMissing(Section):
 
 @dataclass(kw_only=True)
 class DataLabel(Section):
-    """The target.
+    r"""The target.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ class DataLabel(Section):
 
 @dataclass(kw_only=True)
 class DataFeatureMissing(Section):
-    """What is done with a missing value; without it one is an error.
+    r"""What is done with a missing value; without it one is an error.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ class DataFeatureMissing(Section):
 
 @dataclass(kw_only=True)
 class DataFeature(Section):
-    """One feature of data.
+    r"""One feature of data.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ class DataFeature(Section):
 
 @dataclass(kw_only=True)
 class Data(Section):
-    """What every silo's file holds: public, fixed without looking at records.
+    r"""What every silo's file holds: public, fixed without looking at records.
 
     Parameters
     ----------
@@ -190,13 +190,13 @@ class Data(Section):
 
 @dataclass(kw_only=True)
 class StatisticsQuestionMoments(Section):
-    """Of mean, where the column's bounds are far wider than most of its numbers: a bound on a moment, from which
+    r"""Of mean, where the column's bounds are far wider than most of its numbers: a bound on a moment, from which
     follows where numbers are cut for the least interval.
 
     Parameters
     ----------
     order : float
-        K of E |x - about|^k <= bound^k.
+        K of E \|x - about\|^k <= bound^k.
     bound : float
         In the column's unit.
     about : float, optional
@@ -214,7 +214,7 @@ class StatisticsQuestionMoments(Section):
 
 @dataclass(kw_only=True)
 class StatisticsQuestion(Section):
-    """One question of statistics.
+    r"""One question of statistics.
 
     Parameters
     ----------
@@ -383,7 +383,7 @@ class StatisticsQuestion(Section):
 
 @dataclass(kw_only=True)
 class Statistics(Section):
-    """Instead of model, algorithm, domain, regulariser, evaluation and wire: statistics of the silos' training
+    r"""Instead of model, algorithm, domain, regulariser, evaluation and wire: statistics of the silos' training
     records, each asked for once.
 
     Parameters
@@ -415,7 +415,7 @@ class Statistics(Section):
 
 @dataclass(kw_only=True)
 class ProjectionDirection(Section):
-    """One direction of projection.
+    r"""One direction of projection.
 
     Parameters
     ----------
@@ -429,7 +429,7 @@ class ProjectionDirection(Section):
 
 @dataclass(kw_only=True)
 class Projection(Section):
-    """Public: what the model reads instead of the features, as undertone components has it.
+    r"""Public: what the model reads instead of the features, as undertone components has it.
 
     Parameters
     ----------
@@ -446,7 +446,7 @@ class Projection(Section):
 
 @dataclass(kw_only=True)
 class Standardisation(Section):
-    """Public: the encoded features less an origin, over a scale, as undertone standardisation makes it of a job
+    r"""Public: the encoded features less an origin, over a scale, as undertone standardisation makes it of a job
     of statistics.
 
     Parameters
@@ -464,7 +464,7 @@ class Standardisation(Section):
 
 @dataclass(kw_only=True)
 class ModelImage(Section):
-    """Of network: the features as an image, pixel by pixel, row by row.
+    r"""Of network: the features as an image, pixel by pixel, row by row.
 
     Parameters
     ----------
@@ -484,7 +484,7 @@ class ModelImage(Section):
 
 @dataclass(kw_only=True)
 class ModelHidden(Section):
-    """One hidden of model.
+    r"""One hidden of model.
 
     Parameters
     ----------
@@ -513,7 +513,7 @@ class ModelHidden(Section):
 
 @dataclass(kw_only=True)
 class Model(Section):
-    """The model of a job.
+    r"""The model of a job.
 
     Parameters
     ----------
@@ -552,7 +552,7 @@ class Model(Section):
 
 @dataclass(kw_only=True)
 class Domain(Section):
-    """Default: a ball of radius 10; of moments and networks the whole space.
+    r"""Default: a ball of radius 10; of moments and networks the whole space.
 
     Parameters
     ----------
@@ -569,7 +569,7 @@ class Domain(Section):
     group_size : int, optional
         Of a group ball: consecutive coordinates, whose l2 norms add up to the radius at most.
     share : float, optional
-        A of a mixed ball: (1-a) |w|_1 + a |w|_2 is the radius at most.
+        A of a mixed ball: (1-a) \|w\|_1 + a \|w\|_2 is the radius at most.
     rows : int, optional
         Of a nuclear ball: the model is a matrix of so many rows, column by column, whose singular values add up
         to the radius at most.
@@ -588,16 +588,16 @@ class Domain(Section):
 
 @dataclass(kw_only=True)
 class Regulariser(Section):
-    """Default: l2 of strength 0.001; of moments and networks none.
+    r"""Default: l2 of strength 0.001; of moments and networks none.
 
     Parameters
     ----------
     kind : {"l2", "none", "l1", "elastic_net", "group_lasso"}
         Added to the loss; the intercept is not regularised.
     strength : float, optional
-        Lambda of lambda/2 |w|^2 (l2), of lambda |w|_1 (l1, elastic_net), of group_lasso.
+        Lambda of lambda/2 \|w\|^2 (l2), of lambda \|w\|_1 (l1, elastic_net), of group_lasso.
     l2_strength : float, optional
-        Of elastic_net's lambda/2 |w|^2.
+        Of elastic_net's lambda/2 \|w\|^2.
     group_size : int, optional
         Of group_lasso: consecutive coordinates.
     """
@@ -611,7 +611,7 @@ class Regulariser(Section):
 
 @dataclass(kw_only=True)
 class Wire(Section):
-    """May be left out.
+    r"""May be left out.
 
     Parameters
     ----------
@@ -631,7 +631,7 @@ class Wire(Section):
 
 @dataclass(kw_only=True)
 class Initial(Section):
-    """Public: where the run starts (default: zero, and of a network its seed's weights).
+    r"""Public: where the run starts (default: zero, and of a network its seed's weights).
 
     Parameters
     ----------
@@ -658,7 +658,7 @@ class Initial(Section):
 
 @dataclass(kw_only=True)
 class PublicFormat(Section):
-    """Of file: how it is written (default: as RFC 4180 has it).
+    r"""Of file: how it is written (default: as RFC 4180 has it).
 
     Parameters
     ----------
@@ -681,7 +681,7 @@ class PublicFormat(Section):
 
 @dataclass(kw_only=True)
 class Public(Section):
-    """Records that need no protection and better each step: a file that stays with the coordinator, records that
+    r"""Records that need no protection and better each step: a file that stays with the coordinator, records that
     silos' owners declared public, or both (default: none).
 
     Parameters
@@ -750,7 +750,7 @@ class Public(Section):
 
 @dataclass(kw_only=True)
 class PrivacyPerson(Section):
-    """Of unit person: what one contributes to an answer.
+    r"""Of unit person: what one contributes to an answer.
 
     Parameters
     ----------
@@ -770,12 +770,12 @@ class PrivacyPerson(Section):
 
 @dataclass(kw_only=True)
 class PrivacyMoments(Section):
-    """In place of clip_norm, which then follows from it: a bound on how heavy gradients' tails are.
+    r"""In place of clip_norm, which then follows from it: a bound on how heavy gradients' tails are.
 
     Parameters
     ----------
     order : float
-        K of E |g|^k <= bound^k, g a record's gradient.
+        K of E \|g\|^k <= bound^k, g a record's gradient.
     bound : float
         In the gradients' own unit, wherever the model is.
     source : str
@@ -790,7 +790,7 @@ class PrivacyMoments(Section):
 
 @dataclass(kw_only=True)
 class PrivacyCalibration(Section):
-    """Who chooses how much noise there is.
+    r"""Who chooses how much noise there is.
 
     Parameters
     ----------
@@ -808,7 +808,7 @@ class PrivacyCalibration(Section):
 
 @dataclass(kw_only=True)
 class PrivacyShuffleShuffler(Section):
-    """One shuffler of privacy, shuffle.
+    r"""One shuffler of privacy, shuffle.
 
     Parameters
     ----------
@@ -825,7 +825,7 @@ class PrivacyShuffleShuffler(Section):
 
 @dataclass(kw_only=True)
 class PrivacyShuffle(Section):
-    """Of mode shuffle: how replies reach the coordinator.
+    r"""Of mode shuffle: how replies reach the coordinator.
 
     Parameters
     ----------
@@ -850,7 +850,7 @@ class PrivacyShuffle(Section):
 
 @dataclass(kw_only=True)
 class Privacy(Section):
-    """The privacy of a job.
+    r"""The privacy of a job.
 
     Parameters
     ----------
@@ -899,7 +899,7 @@ class Privacy(Section):
 
 @dataclass(kw_only=True)
 class Member(Section):
-    """The member of a job.
+    r"""The member of a job.
 
     Parameters
     ----------
@@ -948,7 +948,7 @@ class Member(Section):
 
 @dataclass(kw_only=True)
 class AlgorithmServer(Section):
-    """Of noisy_minibatch_sgd: what the coordinator steps along (default: the mean gradient).
+    r"""Of noisy_minibatch_sgd: what the coordinator steps along (default: the mean gradient).
 
     Parameters
     ----------
@@ -974,7 +974,7 @@ class AlgorithmServer(Section):
 
 @dataclass(kw_only=True)
 class AlgorithmReports(Section):
-    """Of ldp_sgd and semi_ldp_sgd: how each record's clipped gradient is randomised by itself.
+    r"""Of ldp_sgd and semi_ldp_sgd: how each record's clipped gradient is randomised by itself.
 
     Parameters
     ----------
@@ -994,7 +994,7 @@ class AlgorithmReports(Section):
 
 @dataclass(kw_only=True)
 class AlgorithmStagePhase(Section):
-    """One phase of algorithm, stage.
+    r"""One phase of algorithm, stage.
 
     Parameters
     ----------
@@ -1003,13 +1003,13 @@ class AlgorithmStagePhase(Section):
     step_size : float
         Eta.
     proximity : float
-        Lambda of lambda/2 |w - c|^2, c where the phase begins; steps are at most 2/lambda.
+        Lambda of lambda/2 \|w - c\|^2, c where the phase begins; steps are at most 2/lambda.
     radius : float, optional
         How far from its starting point (default, of localized_accelerated_sgd alone: all of the domain).
     clip_share : float, optional
         Of the subgradient methods: a phase's clip, as a share of the job's (default 1).
     relative_convexity : float, optional
-        Of staged_mirror_descent: lambda of the proximity term lambda |x - c|_p^2/(2 (p - 1)), c where the phase
+        Of staged_mirror_descent: lambda of the proximity term lambda \|x - c\|_p^2/(2 (p - 1)), c where the phase
         began; steps are 2/(lambda (k+1)).
     """
 
@@ -1024,7 +1024,7 @@ class AlgorithmStagePhase(Section):
 
 @dataclass(kw_only=True)
 class AlgorithmStage(Section):
-    """One stage of algorithm.
+    r"""One stage of algorithm.
 
     Parameters
     ----------
@@ -1050,7 +1050,7 @@ class AlgorithmStage(Section):
 
 @dataclass(kw_only=True)
 class AlgorithmPhaseStage(Section):
-    """One stage of algorithm, phase.
+    r"""One stage of algorithm, phase.
 
     Parameters
     ----------
@@ -1067,12 +1067,12 @@ class AlgorithmPhaseStage(Section):
 
 @dataclass(kw_only=True)
 class AlgorithmPhase(Section):
-    """One phase of algorithm.
+    r"""One phase of algorithm.
 
     Parameters
     ----------
     proximity : float
-        Lambda of lambda/2 |w - c|^2, c the phase's starting point.
+        Lambda of lambda/2 \|w - c\|^2, c the phase's starting point.
     strong_convexity : float
         Of what is minimised, proximity included; 0 if it has none.
     stages : list[AlgorithmPhaseStage]
@@ -1086,7 +1086,7 @@ class AlgorithmPhase(Section):
     clip_share : float, optional
         Of the subgradient methods: a phase's clip, as a share of the job's (default 1).
     relative_convexity : float, optional
-        Of localized_mirror_descent: lambda of the proximity term lambda |x - c|_p^2/(2 (p - 1)), c where the
+        Of localized_mirror_descent: lambda of the proximity term lambda \|x - c\|_p^2/(2 (p - 1)), c where the
         phase began; steps are 2/(lambda (k+1)).
     """
 
@@ -1103,7 +1103,7 @@ class AlgorithmPhase(Section):
 
 @dataclass(kw_only=True)
 class AlgorithmVertices(Section):
-    """Of private_frank_wolfe: among which every silo chooses; of the constrained methods, where no domain names
+    r"""Of private_frank_wolfe: among which every silo chooses; of the constrained methods, where no domain names
     the polytope: listed.
 
     Parameters
@@ -1127,7 +1127,7 @@ class AlgorithmVertices(Section):
 
 @dataclass(kw_only=True)
 class AlgorithmGeometry(Section):
-    """Of mirror descent: potential and norm.
+    r"""Of mirror descent: potential and norm.
 
     Parameters
     ----------
@@ -1149,7 +1149,7 @@ class AlgorithmGeometry(Section):
 
 @dataclass(kw_only=True)
 class AlgorithmSet(Section):
-    """Of noisy_frank_wolfe, poly_frank_wolfe and tree_frank_wolfe: its norm, and the ball's radius.
+    r"""Of noisy_frank_wolfe, poly_frank_wolfe and tree_frank_wolfe: its norm, and the ball's radius.
 
     Parameters
     ----------
@@ -1166,7 +1166,7 @@ class AlgorithmSet(Section):
 
 @dataclass(kw_only=True)
 class Algorithm(Section):
-    """Default: noisy_minibatch_sgd of 50 rounds, whole batches, steps of 1 that fall as a cosine, the last
+    r"""Default: noisy_minibatch_sgd of 50 rounds, whole batches, steps of 1 that fall as a cosine, the last
     iterate; of moments their one step; of networks none.
 
     Parameters
@@ -1187,7 +1187,7 @@ class Algorithm(Section):
     answering : float, optional
         With theorem: silos that answer a round (default: the cohort).
     heterogeneity : float, optional
-        With theorem: bound on the mean over silos of |grad F_i - grad F|^2 (default 0, where all silos answer;
+        With theorem: bound on the mean over silos of \|grad F_i - grad F\|^2 (default 0, where all silos answer;
         required with an `answering` below the cohort).
     seed : int, optional
         Public.
@@ -1221,7 +1221,7 @@ class Algorithm(Section):
     reads : {"shared", "one_pass"}, optional
         Of accelerated_sgd: every round the same records, or each a part that no other reads.
     proximity : float, optional
-        Lambda of lambda/2 |w - c|^2, c the phase's starting point.
+        Lambda of lambda/2 \|w - c\|^2, c the phase's starting point.
     stages : list[AlgorithmStage], optional
         One after the other, each from the last one's output.
     phases : list[AlgorithmPhase], optional
@@ -1328,7 +1328,7 @@ class Algorithm(Section):
 
 @dataclass(kw_only=True)
 class Participation(Section):
-    """May be left out.
+    r"""May be left out.
 
     Parameters
     ----------
@@ -1355,7 +1355,7 @@ class Participation(Section):
 
 @dataclass(kw_only=True)
 class Aggregation(Section):
-    """What the coordinator makes of a round's answers.
+    r"""What the coordinator makes of a round's answers.
 
     Parameters
     ----------
@@ -1378,7 +1378,7 @@ class Aggregation(Section):
 
 @dataclass(kw_only=True)
 class Evaluation(Section):
-    """May be left out.
+    r"""May be left out.
 
     Parameters
     ----------
@@ -1401,7 +1401,7 @@ class Evaluation(Section):
 
 @dataclass(kw_only=True)
 class SimulationFile(Section):
-    """How csv is written.
+    r"""How csv is written.
 
     Parameters
     ----------
@@ -1424,7 +1424,7 @@ class SimulationFile(Section):
 
 @dataclass(kw_only=True)
 class SimulationIdx(Section):
-    """Instead of csv: images as MNIST has them, plain or compressed with gzip; their columns are label, p0, p1,
+    r"""Instead of csv: images as MNIST has them, plain or compressed with gzip; their columns are label, p0, p1,
     ... of 0 to 255, row by row.
 
     Parameters
@@ -1442,7 +1442,7 @@ class SimulationIdx(Section):
 
 @dataclass(kw_only=True)
 class SimulationTestFile(Section):
-    """How csv is written.
+    r"""How csv is written.
 
     Parameters
     ----------
@@ -1465,7 +1465,7 @@ class SimulationTestFile(Section):
 
 @dataclass(kw_only=True)
 class SimulationTestIdx(Section):
-    """Instead of csv: images as MNIST has them, plain or compressed with gzip; their columns are label, p0, p1,
+    r"""Instead of csv: images as MNIST has them, plain or compressed with gzip; their columns are label, p0, p1,
     ... of 0 to 255, row by row.
 
     Parameters
@@ -1483,8 +1483,8 @@ class SimulationTestIdx(Section):
 
 @dataclass(kw_only=True)
 class SimulationTest(Section):
-    """Records of their own to evaluate on, with csv, idx or cifar as above: each silo gets its holdout_records of
-    them, by the same partition.
+    r"""Records of their own to evaluate on, with csv, idx or cifar as above: each silo gets its holdout_records
+    of them, by the same partition.
 
     Parameters
     ----------
@@ -1509,7 +1509,7 @@ class SimulationTest(Section):
 
 @dataclass(kw_only=True)
 class Simulation(Section):
-    """Where undertone simulate and partition find data; silos ignore it.
+    r"""Where undertone simulate and partition find data; silos ignore it.
 
     Parameters
     ----------
@@ -1566,7 +1566,7 @@ class Simulation(Section):
 
 @dataclass(kw_only=True)
 class Job(Section):
-    """What is computed, by whom, and what it is promised to cost.
+    r"""What is computed, by whom, and what it is promised to cost.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.model_selection._search import BaseSearchCV
-from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
+from sklearn.utils.validation import check_is_fitted, check_random_state, column_or_1d, validate_data
 
 from . import _core, lab
 from .errors import InputError, PrivacyWarning
@@ -226,9 +226,10 @@ def _warn_of_tuning(estimator: _PrivateEstimator) -> None:
     frame = sys._getframe(1)
     while frame is not None:
         search = frame.f_locals.get("self")
-        if isinstance(search, BaseSearchCV) and "results" in frame.f_locals and "n_splits" in frame.f_locals:
-            candidates = frame.f_locals["results"]["params"]
-            folds = int(frame.f_locals["n_splits"])
+        results = frame.f_locals.get("results")
+        if isinstance(search, BaseSearchCV) and results and "params" in results:
+            candidates = results["params"]  # not there before all of them were tried
+            folds = len({key.split("_")[0] for key in results if key.startswith("split")})
             fits = [_epsilon_of(one, estimator.epsilon_) for one in candidates for _ in range(folds - 1)]
             total = sum(fits) + estimator.epsilon_
             delta = (len(fits) + 1) * estimator.delta_
@@ -267,13 +268,7 @@ class _PrivateClassifier(ClassifierMixin, _PrivateEstimator):  # type: ignore[mi
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
         values = np.asarray(y)
-        if values.ndim == 2 and values.shape[1] == 1:
-            from sklearn.exceptions import DataConversionWarning
-
-            warnings.warn("a column-vector y was passed when a 1d array was expected", DataConversionWarning, stacklevel=2)
-            values = values.reshape(-1)
-        if values.ndim != 1:
-            raise ValueError(f"y: expected one dimension, got an array of shape {values.shape}")
+        values = column_or_1d(values, warn=True)
         if len(values) != rows:
             raise ValueError(f"Found input variables with inconsistent numbers of samples: [{rows}, {len(values)}]")
         if values.dtype.kind == "f" and not np.all(np.isfinite(values)):
@@ -516,18 +511,13 @@ class _PrivateRegressor(RegressorMixin, _PrivateEstimator):  # type: ignore[misc
         if values.dtype.kind == "c":
             raise ValueError("Complex data not supported")
         values = np.asarray(values, dtype=np.float64)
-        if values.ndim == 2 and values.shape[1] == 1:
-            from sklearn.exceptions import DataConversionWarning
-
-            warnings.warn("a column-vector y was passed when a 1d array was expected", DataConversionWarning, stacklevel=2)
-            values = values.reshape(-1)
-        if values.ndim != 1:
-            raise ValueError(f"y: expected one dimension, got an array of shape {values.shape}")
+        values = column_or_1d(values, warn=True)
         if len(values) != rows:
             raise ValueError(f"Found input variables with inconsistent numbers of samples: [{rows}, {len(values)}]")
         if not np.all(np.isfinite(values)):
             raise ValueError("y: Input contains NaN or infinity")
-        return values
+        out: NDArray[Any] = values
+        return out
 
     def _label(self, y: NDArray[Any]) -> DataLabel:
         if self.target_bounds is None:

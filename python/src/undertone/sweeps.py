@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import os
@@ -17,7 +18,9 @@ from .jobs import JobLike, job_text
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["sweep"]
+    from . import _core
+
+__all__ = ["sweep", "sweep_file"]
 
 
 def _name(text: str, settings: Mapping[str, Any]) -> str:
@@ -157,3 +160,93 @@ def _all(wanted: list[tuple[dict[str, Any], str, str, dict[str, Any]]], executor
         return
     for future, row in futures:  # of dask and others, whose futures are of their own kind
         yield row, future.result()
+
+
+@functools.lru_cache(maxsize=4)
+def _opened(file: str, stamp: str) -> _core.Sweep:
+    """Return a sweep's file, opened once a process. `stamp` tells a file that has changed."""
+    from . import _core
+
+    del stamp
+    return _core.Sweep(file)
+
+
+def _line(file: str, stamp: str, run: int) -> str:
+    return _opened(file, stamp).line(run)
+
+
+def sweep_file(
+    file: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    *,
+    executor: Executor | Any | None = None,
+    progress: bool | None = None,
+) -> pd.DataFrame:
+    """Run a sweep's file as ``undertone sweep`` does, on any executor, into the same files, byte for byte.
+
+    Parameters
+    ----------
+    file : path
+        What is varied (``undertone.sweep/1``). Every process must be able to read it, its job and the data there.
+    out : path
+        A folder for ``sweep.jsonl``, ``sweep.csv`` and what else the sweep makes. A sweep that was broken off goes on where
+        it stood, whoever began it: this function or the command.
+    executor : concurrent.futures.Executor or dask.distributed.Client, optional
+        See `sweep`.
+    progress : bool, optional
+        Whether a bar is shown.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``sweep.csv``. All results are of seeded noise, and private for nobody.
+
+    Raises
+    ------
+    InputError
+        The file, its job or its data are not good, or `out` holds another sweep.
+    """
+    import pandas as pd
+
+    path = os.path.abspath(file)
+    try:
+        stamp = hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    except OSError as error:
+        raise InputError(f"{os.fspath(file)}: {error}") from None
+    opened = _opened(path, stamp)
+    folder = Path(out)
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = folder / "sweep.jsonl"
+    begun = lines.read_text(encoding="utf-8") if lines.exists() else ""
+    if not begun.startswith(opened.header):
+        if not opened.header.startswith(begun):
+            raise InputError(f"{lines}: of something else, or what it is of has changed: choose another folder")
+        begun = opened.header
+    begun = begun[: begun.rfind("\n") + 1]
+    lines.write_text(begun, encoding="utf-8")
+    kept = begun.count("\n") - 1
+    bar = Progress(progress, "sweep")
+    waiting: dict[int, str] = {}
+    written = kept
+    try:
+        with lines.open("a", encoding="utf-8") as target:
+            for run, line in _lines(path, stamp, range(kept, opened.total), executor):
+                waiting[run] = line
+                while written in waiting:  # in their order, so that what is there is always a beginning
+                    target.write(waiting.pop(written) + "\n")
+                    written += 1
+                target.flush()
+                bar.to(written, opened.total, None)
+    finally:
+        bar.close()
+    opened.finish(str(folder))
+    return pd.read_csv(folder / "sweep.csv")
+
+
+def _lines(path: str, stamp: str, runs: Iterable[int], executor: Any) -> Iterator[tuple[int, str]]:
+    if executor is None:
+        for run in runs:
+            yield run, _line(path, stamp, run)
+        return
+    for run, future in [(run, executor.submit(_line, path, stamp, run)) for run in runs]:
+        yield run, future.result()

@@ -125,6 +125,18 @@ def _different(values: Sequence[Any], column: str) -> tuple[NDArray[np.int32], l
     return places, list(known)
 
 
+def _array(values: Any, column: str) -> NDArray[Any]:
+    """Return a column as an array; what is of several kinds as objects."""
+    if isinstance(values, list | tuple) and len({type(one) for one in values}) > 1:
+        array = np.empty(len(values), dtype=object)
+        array[:] = values
+        return array
+    try:
+        return np.asarray(values)
+    except (ValueError, OverflowError) as error:
+        raise InputError(f'column "{column}": {error}') from None
+
+
 def _dates(values: NDArray[np.datetime64]) -> tuple[NDArray[np.int32], list[str]]:
     """Return dates as ISO writes them: the day alone where no value has a time."""
     seconds = values.astype("datetime64[s]")
@@ -158,7 +170,7 @@ def _cells(
         if getattr(dtype, "kind", "O") in "iuf":
             return values.to_numpy(dtype=np.float64, na_value=np.nan), None, []
         values = values.to_numpy(dtype=object)
-    array = np.asarray(values)
+    array = _array(values, column)
     if array.ndim != 1:
         raise InputError(f'column "{column}": expected one dimension, got {array.ndim}')
     if array.dtype.kind in "iuf":
