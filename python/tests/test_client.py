@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -97,6 +98,16 @@ def _tables(consortium: Consortium) -> dict[str, object]:
     import pandas as pd
 
     return {file.stem: pd.read_csv(file) for file in sorted((consortium.folder / "data").glob("*.csv"))}
+
+
+def test_the_guides_snippet_drives_it(consortium: Consortium, run: str, root: Path, tmp_path: Path) -> None:
+    shown = re.findall(r"```python\n(.*?)```", (root / "docs" / "python.md").read_text(), re.DOTALL)
+    (code,) = [one for one in shown if "operator.json" in one]
+    code = code.replace('"operator.json"', repr(str(consortium.folder / "operator.json")))
+    code = code.replace('"job.json"', repr(str(consortium.job_file)))
+    done = subprocess.run([sys.executable, "-c", code + "print(result)"], capture_output=True, text=True, check=True)
+    assert "0 ['clinic-1'" in done.stdout
+    assert "accuracy" in done.stdout
 
 
 def test_refusals_are_the_servers_words(consortium: Consortium, run: str) -> None:

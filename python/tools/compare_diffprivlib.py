@@ -81,7 +81,8 @@ def main() -> None:
             cells = []
             for column in rows[0]:
                 values = np.asarray([row[column] for row in rows])
-                cells.append(f"{values.mean():.3f} ± {values.std(ddof=1) / np.sqrt(len(values)):.3f}" if len(values) > 1 else f"{values.mean():.3f}")
+                error = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else float("nan")
+                cells.append("below -1000" if values.mean() < -1000 else f"{values.mean():.3f} ± {error:.3f}")
             print(f"| {name} | {epsilon:g} | {' | '.join(cells)} |", flush=True)
 
 

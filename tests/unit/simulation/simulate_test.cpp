@@ -87,6 +87,67 @@ TEST(SimulateTest, MetricsHaveTheSameNoiseWhicheverWayAJobIsRun) {
   EXPECT_EQ(simulate(noiseless, std::nullopt, {})->metrics.back().noise_stddev, 0.0);
 }
 
+TEST(SimulateTest, ASimulationEndsAtTheNextRoundWhereItIsNotWantedAnyLonger) {
+  for (const bool direct : {false, true}) {
+    SimulateOptions options;
+    options.job = job("breast-cancer.json");
+    options.direct = direct;
+    std::size_t rounds = 0;
+    options.stop = [&] { return rounds >= 3; };
+    const auto outcome = simulate(options, std::nullopt, [&](const SimulatedRound&, const jobs::Job&) { ++rounds; });
+    ASSERT_FALSE(outcome);
+    EXPECT_EQ(outcome.error().code, ErrorCode::Cancelled);
+    EXPECT_EQ(rounds, 3U);
+  }
+}
+
+/// A job of one silo with a table in memory.
+class SiloTableTest : public ::testing::Test {
+ protected:
+  jobs::Job job_of(std::int64_t records, std::int64_t holdout) {
+    return jobs::parse_job(fmt::format(R"({{"format": "undertone.job/1", "data": {{
+      "label": {{"column": "y", "negative": "no", "positive": "yes"}}, "features": [{{"column": "x", "min": 0, "max": 1}}]}},
+      "model": {{"kind": "logistic"}}, "privacy": {{"mode": "isrl", "unit": "record", "noise": "test", "clip_norm": 1}},
+      "cohort": [{{"silo": "a", "records": {}, "holdout_records": {}, "holdout_public": true, "epsilon": 1,
+                  "delta": 1e-5}}]}})",
+                                       records, holdout),
+                           "job")
+        .value();
+  }
+  [[nodiscard]] data::Frame rows(std::size_t count) const {
+    return {{{"x", data::Frame::Numbers(x_.data(), count)},
+             {"y", data::Frame::Texts{std::span(y_.data(), count), {"no", "yes"}}}}};
+  }
+  const SiloId silo_ = SiloId::create("a").value();
+
+ private:
+  std::vector<double> x_ = std::vector<double>(40, 0.5);
+  std::vector<std::int32_t> y_ = std::vector<std::int32_t>(40, 1);
+};
+
+TEST_F(SiloTableTest, IsDividedAsTheCohortSays) {
+  const auto silos = silos_with(job_of(32, 8), {{silo_, rows(40)}});
+  ASSERT_TRUE(silos) << silos.error().message;
+  EXPECT_EQ(silos->front().dataset.training.count(), 32);
+  EXPECT_EQ(silos->front().dataset.holdout.count(), 8);
+}
+
+TEST_F(SiloTableTest, MayHaveAHoldoutOfItsOwn) {
+  const auto silos = silos_with(job_of(40, 3), {{silo_, rows(40), rows(3)}});
+  ASSERT_TRUE(silos) << silos.error().message;
+  EXPECT_EQ(silos->front().dataset.training.count(), 40);
+  EXPECT_EQ(silos->front().dataset.holdout.count(), 3);
+}
+
+TEST_F(SiloTableTest, OfOtherNumbersOrOfNobodyIsRefused) {
+  const auto message = [](const Result<std::vector<SimulatedSilo>>& silos) {
+    return silos ? std::string() : silos.error().message;
+  };
+  EXPECT_NE(message(silos_with(job_of(30, 8), {{silo_, rows(40)}})).find("counts on 30 records"), std::string::npos);
+  EXPECT_NE(message(silos_with(job_of(32, 8), {})).find("silo a: expected its table"), std::string::npos);
+  EXPECT_NE(message(silos_with(job_of(40, 4), {{silo_, rows(40), rows(3)}})).find("4 held out"), std::string::npos);
+}
+
 // The library's own words once reached people.
 TEST(JobForSimulationTest, APlaceThatIsNoneIsRefusedInWords) {
   for (const char* set : {"x=3", "/~2=3", "/cohort/99999999999999999999/epsilon=3"}) {

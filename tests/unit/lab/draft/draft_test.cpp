@@ -286,7 +286,7 @@ TEST(TuningTest, TakesManyRecordsOfSilosThatDiffer) {
   known.cohort = {
       {"a", 40'001, 20, true, 2.0, 1e-7}, {"b", 25'000, 20, true, 2.0, 1e-7}, {"c", 9'999, 20, true, 2.0, 1e-7}};
   const Tuned tuned = tune(known, 1).value();
-  EXPECT_LT(tuned.simulated_records, 75'000);
+  EXPECT_LT(tuned.simulated_records, 37'500);
   EXPECT_LT(tuned.families.front().error, tuned.families.front().trivial);
   EXPECT_NE(drafted_job(known, tuned.choice).value().find("\"missing_silos\": \"scaled\""), std::string::npos);
 }
