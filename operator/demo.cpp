@@ -99,7 +99,6 @@ volatile std::sig_atomic_t asked_to_stop = 0;
 /// Keeps coordinator and silos running until a signal asks for their end.
 Status serve(const Deployment& deployment, Supervisor& supervisor) {
   constexpr std::chrono::hours kServedMax{24 * 365};
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, [](int) { asked_to_stop = 1; });
   const std::string folder = deployment.folder().string();
   fmt::print(
       "They serve until Ctrl-C. An operator's commands find the coordinator by {0}/operator.json:\n"
@@ -116,6 +115,9 @@ Status serve(const Deployment& deployment, Supervisor& supervisor) {
 }  // namespace
 
 Status run_demo(const DeploymentOptions& options) {
+  if (options.drive == DeploymentOptions::Drive::Nobody) {  // before anything is started that would be left behind
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, [](int) { asked_to_stop = 1; });
+  }
   UNDERTONE_TRY(const Deployment deployment, Deployment::prepare(options));
   fmt::print(
       "One coordinator, {} silos, TLS 1.3 both ways; every silo clips, adds its own noise and charges its own "

@@ -4,9 +4,9 @@
 #include <map>
 #include <numeric>
 #include <optional>
-#include <thread>
 #include <utility>
 
+#include "shared/base/in_parallel.hpp"
 #include "shared/jobs/planner.hpp"
 #include "shared/jobs/round_spec.hpp"
 #include "shared/mechanisms/binomial_sum/binomial_report.hpp"
@@ -174,14 +174,10 @@ void DirectCohort::answer_all(const queries::Query& query, const std::vector<std
   std::vector<std::vector<std::int64_t>> replies(std::min(kRepliesHeld * workers, asked.size()));
   for (std::size_t from = 0; from < asked.size(); from += replies.size()) {
     const std::size_t count = std::min(replies.size(), asked.size() - from);
-    const auto work = [&](std::size_t worker) {
+    in_parallel(workers, [&](std::size_t worker) {
       for (std::size_t k = worker; k < count; k += workers)
         replies[k] = answer(query, asked[from + k], scratch_[worker]);
-    };
-    std::vector<std::thread> threads;
-    for (std::size_t worker = 1; worker < workers; ++worker) threads.emplace_back(work, worker);
-    work(0);
-    for (std::thread& thread : threads) thread.join();
+    });
     for (std::size_t k = 0; k < count; ++k) take(asked[from + k], replies[k]);
   }
 }

@@ -233,6 +233,9 @@ Result<Accounted> accounted(const AccountRequest& request) {
     UNDERTONE_TRY(mechanisms, load_mechanisms(request.file));
   }
   const bool one = mechanisms.empty();
+  if (!one && (request.target_epsilon || request.target_rho))
+    return Error{ErrorCode::InvalidArgument,
+                 "a target: expected one mechanism, whose sigma is looked for, got several"};
   if (one) mechanisms = {request.mechanism};
   Accounted out;
   if (one && (request.target_epsilon || request.target_rho)) {

@@ -167,7 +167,7 @@ struct Audited {
 };
 
 Result<Audited> audited(const AuditRequest& request, const std::string& text, const std::string& file) {
-  UNDERTONE_TRY(const jobs::Job job, jobs::parse_job(text, file));
+  UNDERTONE_TRY(const jobs::Job job, jobs::parse_job(text, std::filesystem::path(file).filename().string()));
   if (job.shuffle) {
     return Error{ErrorCode::InvalidArgument,
                  fmt::format("{}: what a shuffled job sends is not this silo's to audit alone: expected privacy.mode "
@@ -218,7 +218,7 @@ Result<std::string> audit_of(const AuditRequest& request, const std::string& tex
 int run_audit(const AuditRequest& request) {
   const Result<std::string> text = read_file(request.job, jobs::kJobBytesMax);
   if (!text) return service::fail(text.error());
-  const Result<Audited> found = audited(request, *text, request.job.filename().string());
+  const Result<Audited> found = audited(request, *text, request.job.string());
   if (!found) return service::fail(found.error());
   if (request.json) {
     fmt::print("{}\n", to_json(*found, request).dump(2));

@@ -281,7 +281,7 @@ Result<Draft> draft_job(DraftFacts facts, std::uint64_t seed, bool delta_given, 
   // A standardisation is bought by a job of its own, before which nothing starts at the public records.
   const bool buys = may_buy && !facts.open_file && facts.public_records() == 0;
   UNDERTONE_TRY(Tuned tuned, tune(facts, seed, buys, watch));
-  Draft out{std::move(facts), std::move(tuned), false, "", "", {}};
+  Draft out{std::move(facts), std::move(tuned), false, "", "", {}, false};
   if (buys && prefers_moments(out.tuned)) {
     out.regression = true;
     out.job = regression_job_of(out.facts).dump(2) + "\n";
@@ -291,8 +291,7 @@ Result<Draft> draft_job(DraftFacts facts, std::uint64_t seed, bool delta_given, 
   UNDERTONE_TRY(out.job, drafted_job(out.facts, out.tuned.choice));
   if (out.tuned.choice.bought > 0.0) out.first = moments_job_of(out.facts, out.tuned.choice.bought).dump(2) + "\n";
   out.reasons = reasons_of(out.facts, out.tuned, delta_given);
-  if (!learns(out.tuned))
-    out.reasons.push_back(idle_draft_warning(out.facts, [&](const DraftFacts& more) { return tune(more, seed); }));
+  out.idle = !learns(out.tuned);
   return out;
 }
 
@@ -320,6 +319,10 @@ int run_draft(const DraftRequest& request) {
     return service::kDone;
   }
   for (const std::string& reason : draft->reasons) fmt::print(stderr, "{}\n", reason);
+  if (draft->idle) {
+    const auto again = [&](const DraftFacts& more) { return tune(more, request.seed); };
+    fmt::print(stderr, "{}\n", idle_draft_warning(draft->facts, again));
+  }
   say_of_moments(request, draft->tuned);
   return service::kDone;
 }

@@ -56,7 +56,8 @@ struct Draft {
   bool regression = false;  // least squares from noised moments, in place of a descent
   std::string job;          // its text; the standardisation that it buys is blank
   std::string first;        // of one that buys its standardisation the job of statistics that runs first; else empty
-  std::vector<std::string> reasons;  // a line each, the warning of a draft that learns nothing among them
+  std::vector<std::string> reasons;  // a line each
+  bool idle = false;                 // its model learns nothing on the invented records: see idle_draft_warning
 };
 
 /// @param facts @see facts_of

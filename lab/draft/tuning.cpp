@@ -13,6 +13,7 @@
 
 #include "lab/draft/synthetic_records.hpp"
 #include "shared/accounting/gaussian_accountant.hpp"
+#include "shared/base/in_parallel.hpp"
 #include "shared/features/named_blocks.hpp"
 #include "shared/jobs/planner.hpp"
 #include "shared/models/layered_model.hpp"
@@ -124,14 +125,12 @@ class Tuner {
     if (prepared == nullptr) return;
     for (std::size_t t = from; t < trials_.size(); ++t) (void)standardised(trials_[t], choice);
     std::atomic<std::size_t> next = from;
-    const auto work = [&] {
+    const auto work = [&](std::size_t /*worker*/) {
       for (std::size_t t = next++; t < trials_.size(); t = next++)
         errors[t] = error_of(*prepared, trials_[t], trials_[t].standardised.at({choice.centre, choice.bought}));
     };
     const std::size_t workers = std::min<std::size_t>(std::thread::hardware_concurrency(), errors.size() - from);
-    std::vector<std::jthread> others;
-    for (std::size_t i = 1; i < workers; ++i) others.emplace_back(work);
-    work();
+    in_parallel(std::max<std::size_t>(workers, 1), work);
   }
 
   /// Of least squares from noised moments of the features and the label, released at all that is promised.

@@ -141,8 +141,12 @@ std::string account(const std::string& kind, const std::string& mechanisms, cons
   request.allocation = kind == "allocation";
   request.person = kind == "person";
   const auto take = [&](const char* name, auto& value) {
-    if (options.contains(name) && !options[name].is_none())
+    if (!options.contains(name) || options[name].is_none()) return;
+    try {
       value = options[name].cast<std::remove_reference_t<decltype(value)>>();
+    } catch (const py::cast_error&) {
+      raise({ErrorCode::InvalidArgument, fmt::format("{}: not a value of its kind, or outside its range", name)});
+    }
   };
   take("delta", request.delta);
   take("epsilon", request.target_epsilon);
@@ -194,10 +198,16 @@ py::tuple draft(const std::string& schema, std::vector<std::string> cohort, doub
   try {
     drafted = without_lock([&]() -> Result<lab::Draft> {
       UNDERTONE_TRY(lab::DraftFacts facts, lab::facts_of(request, schema));
-      return lab::draft_job(std::move(facts), seed, delta.has_value(), may_buy, [&](const std::string& stage) {
+      const auto told = [&](const std::string& stage) {
         listener.call([&] { return py::make_tuple(stage); });
         if (listener.stopped()) throw Stopped();
-      });
+      };
+      UNDERTONE_TRY(lab::Draft made, lab::draft_job(std::move(facts), seed, delta.has_value(), may_buy, told));
+      if (made.idle && !made.regression) {
+        made.reasons.push_back(lab::idle_draft_warning(
+            made.facts, [&](const lab::DraftFacts& more) { return lab::tune(more, seed, false, told); }));
+      }
+      return made;
     });
   } catch (const Stopped&) {
     listener.raise_if_stopped();

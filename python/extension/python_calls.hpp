@@ -8,7 +8,7 @@
 #include "shared/base/result.hpp"
 
 /// What stands between the interpreter and the program: errors become exceptions of undertone.errors, work is done
-/// without the interpreter's lock, and an interrupt is heard while it is done.
+/// without the interpreter's lock, and an interrupt is heard where the work tells of its stages.
 namespace undertone::python {
 
 /// Raises the exception of undertone.errors that is for this code.

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import re
+import socket
+import ssl
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import undertone as ut
@@ -122,7 +127,7 @@ def test_refusals_are_the_servers_words(consortium: Consortium, run: str) -> Non
         with pytest.raises(ut.ServiceError) as caught:
             client.cancel(run)
         assert (caught.value.status, caught.value.code) == (409, "has_ended")
-        for name in ("", "a/b", "../runs", "a?b=c", "a b"):
+        for name in ("", ".", "..", "a/b", "../runs", "a?b=c", "a b"):
             with pytest.raises(ut.InputError, match="run: expected letters"):
                 client.run(name)
 
@@ -164,7 +169,7 @@ def test_whoever_has_no_certificate_is_not_let_in(consortium: Consortium) -> Non
     with Client(said["url"], authority=authority) as client:
         with pytest.raises(ut.ServiceError) as caught:
             client.runs()
-        assert caught.value.status in (401, None)
+        assert (caught.value.status, caught.value.code) == (401, "unauthorized")
     with Client(said["url"]) as client, pytest.raises(ut.ServiceError, match="cannot be reached"):
         client.runs()  # signed by an authority that is not the system's
     with Client("http://127.0.0.1:9") as client, pytest.raises(ut.ServiceError, match="cannot be reached"):
@@ -173,6 +178,63 @@ def test_whoever_has_no_certificate_is_not_let_in(consortium: Consortium) -> Non
         Client(said["url"], certificate="certificate.pem")
     with pytest.raises(ut.InputError, match="authority"):
         Client(said["url"], authority=consortium.folder / "no-such.crt")
+
+
+def test_nothing_is_sent_to_another_party(consortium: Consortium) -> None:
+    """A member's certificate is of the same authority, and of no coordinator."""
+    said = json.loads((consortium.folder / "operator.json").read_text())
+    tls = {name: consortium.folder / said["tls"][name] for name in ("authority", "certificate", "key")}
+    heard: list[bytes] = []
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tls["certificate"], tls["key"])
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        for _ in range(2):
+            connection, _ = listener.accept()
+            with contextlib.suppress(OSError), context.wrap_socket(connection, server_side=True) as stream:
+                heard.append(stream.recv(1000))
+
+    server = threading.Thread(target=serve)
+    server.start()
+    port = listener.getsockname()[1]
+    import undertone.client as module
+
+    def trusting(*arguments: Any, **names: Any) -> ssl.SSLContext:  # an operator's certificate names no host
+        made = original(*arguments, **names)
+        made.check_hostname = False
+        return made
+
+    original = ssl.create_default_context
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module.ssl, "create_default_context", trusting)
+        with Client(f"https://127.0.0.1:{port}", authority=tls["authority"], token="secret") as client:
+            with pytest.raises(ut.ServiceError, match="expected a coordinator"):
+                client.runs()
+
+        async def look() -> None:
+            async with AsyncClient(f"https://127.0.0.1:{port}", authority=tls["authority"], token="secret") as client:
+                with pytest.raises(ut.ServiceError, match="expected a coordinator"):
+                    await client.runs()
+
+        asyncio.run(look())
+        with Client(said["url"], **tls, consortium="another") as client:
+            with pytest.raises(ut.ServiceError, match="coordinator of another"):
+                client.runs()
+    server.join()
+    listener.close()
+    assert not any(heard)
+
+
+@pytest.mark.parametrize("url", ["http://hub.example:7444", "HTTP://10.0.0.3:1", "ftp://127.0.0.1", "127.0.0.1:7444", "https://", ""])
+def test_a_token_does_not_leave_in_clear_text(url: str) -> None:
+    with pytest.raises(ut.InputError, match="url"):
+        Client(url, token="secret")
+
+
+def test_a_certificate_beside_http_is_refused() -> None:
+    with pytest.raises(ut.InputError, match="only with https"):
+        Client("http://127.0.0.1:1", authority="authority.crt")
 
 
 def test_the_same_without_blocking(consortium: Consortium, run: str) -> None:

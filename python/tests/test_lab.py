@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -78,6 +80,9 @@ def test_several_mechanisms_are_composed(tmp_path: Path, command) -> None:
         ("gauss", {"sigma": 1}, "mechanism"),
         ("gaussian", {"sigma": 1, "clip": 1, "delta": 2.0}, "delta"),
         ("gaussian", {"clip": 1, "epsilon": 0, "delta": 1e-5}, "epsilon"),
+        ([{"mechanism": "gaussian", "sigma": 4.0, "clip": 1.0}] * 2, {"epsilon": 1, "delta": 1e-5}, "one mechanism"),
+        ([], {"delta": 1e-5}, "at least one"),
+        ("shuffled", {"silos": -1, "epsilon_each": 1, "delta": 1e-6}, "silos"),
         ("gaussian", {"clip": 1, "sigma": 1, "delta": 1e-5, "adjacency": "swap"}, "adjacency"),
         ("person", {"ledger": "no/such/ledger.sqlite"}, "no/such"),
         ([{"mechanism": "laplace"}], {"scale": 1}, "mapping"),
@@ -299,6 +304,45 @@ def test_sweeps_are_the_same_whatever_runs_them(root: Path, tmp_path: Path) -> N
     (tmp_path / "a.jsonl").write_text("\n".join(lines[:2]) + "\n" + lines[2][:40])
     pd.testing.assert_frame_equal(ut.sweep(file, [1, 2], values=variants, out=tmp_path / "a.jsonl"), plain)
     assert (tmp_path / "a.jsonl").read_text().splitlines()[:2] == lines[:2]
+
+
+def test_a_sweep_knows_its_data_and_what_is_not_private(root: Path, tmp_path: Path) -> None:
+    text = json.loads((root / "configs" / "jobs" / "breast-cancer.json").read_text())
+    text["simulation"]["csv"] = "data.csv"
+    rows = (root / "datasets" / "wdbc" / "wdbc.csv").read_text().splitlines()
+    for name, lines in (("a", rows), ("b", [rows[0], *rows[:0:-1]])):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "data.csv").write_text("\n".join(lines) + "\n")
+        (tmp_path / name / "job.json").write_text(json.dumps(text))
+    out = tmp_path / "rows.jsonl"
+    table = ut.sweep({name: tmp_path / name / "job.json" for name in "ab"}, [1], out=out)
+    alone = [ut.sweep(tmp_path / name / "job.json", [1])["loss"].iloc[0] for name in "ab"]
+    assert table["loss"].tolist() == alone
+    assert alone[0] != alone[1]
+    plain = ut.sweep(tmp_path / "a" / "job.json", [1], noise="none")
+    assert plain["epsilon"].isna().all()
+    assert "nothing of it is private" in plain.attrs["note"]
+    (tmp_path / "a" / "data.csv").rename(tmp_path / "a" / "away.csv")
+    missing = ut.sweep(tmp_path / "a" / "job.json", [1], out=out)
+    assert not missing["succeeded"].any()
+    (tmp_path / "a" / "away.csv").rename(tmp_path / "a" / "data.csv")
+    assert ut.sweep(tmp_path / "a" / "job.json", [1], out=out)["succeeded"].all()
+    with pytest.raises(ut.InputError, match="seeds"):
+        ut.sweep(tmp_path / "a" / "job.json", [-1])
+
+
+def test_no_memory_for_threads_stops_no_interpreter(root: Path) -> None:
+    code = (
+        "import resource, undertone as ut\n"
+        "job = 'configs/jobs/breast-cancer.json'\n"
+        "ut.simulate(job, direct=True, threads=1)\n"
+        "used = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (used + (12 << 20), used + (12 << 20)))\n"
+        "try:\n    ut.simulate(job, direct=True, threads=5)\nexcept (ut.UndertoneError, MemoryError):\n    pass\n"
+        "print('alive')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, timeout=60, check=False)
+    assert "alive" in done.stdout, done.stderr
 
 
 def test_the_version_is_the_programs() -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import undertone as ut
-from undertone.jobs import DataFeature, Job, Model, ModelHidden, category, classes, number, schema, target
+from undertone.jobs import DataFeature, DataFeatureMissing, Job, Model, ModelHidden, category, classes, number, schema, target
 
 from .conftest import ROOT, texts_in
 
@@ -193,9 +193,32 @@ def test_a_table_that_the_model_cannot_read_is_refused() -> None:
         model.predict_proba(table)
 
 
+@pytest.mark.parametrize("kind", [float, int, object])
+def test_a_missing_value_may_be_written_as_a_number(kind: type, tmp_path: Path, command: Any) -> None:
+    feature = DataFeature(column="x", min=0, max=1000, missing=DataFeatureMissing(texts=["", "999"], value=0, indicator=True))
+    data = schema(classes("y", "no", "yes"), feature).to_dict()
+    values = model_of("logistic", [{"feature": "x", "weight": 1.0}, {"feature": "x missing", "weight": 10.0}], data, intercept=0.0)
+    (tmp_path / "model.json").write_text(json.dumps(values))
+    write({"x": ["999", "500"]}, tmp_path / "table.csv")
+    model = ut.load_model(tmp_path / "model.json")
+    said = with_program(command, tmp_path / "model.json", tmp_path / "table.csv")
+    np.testing.assert_allclose(model.predict_proba({"x": np.asarray([999, 500], dtype=kind)})[:, 1], [row["probability"] for row in said])
+    with pytest.raises(ut.InputError, match="written as numbers"):
+        model.to_onnx()
+
+
+@pytest.mark.parametrize("text", ["inf", "nan", "1_0", "0x1", " 1", "1e", "."])
+def test_what_the_program_reads_as_no_number_is_none(text: str) -> None:
+    data = schema(classes("y", "no", "yes"), number("x", 0, 1)).to_dict()
+    model = ut.Model(model_of("logistic", [{"feature": "x", "weight": 1.0}], data, intercept=0.0))
+    with pytest.raises(ut.InputError, match="expected a number"):
+        model.predict({"x": [text]})
+
+
 @pytest.mark.parametrize("name", ["breast-cancer", "breast-cancer-low-rank", "breast-cancer-network", "breast-cancer-softmax", "visits", "made", "number"])
 def test_onnx_says_the_same(name: str) -> None:
-    runtime = pytest.importorskip("onnxruntime")
+    import onnxruntime as runtime
+
     if name in ("made", "number"):
         features, table = varied()
         features = features[:3]

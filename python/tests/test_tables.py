@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import undertone as ut
+import undertone.tables
 from undertone.jobs import DataFeature, category, classes, number, schema, target
 from undertone.tables import split_by, texts_of
 
@@ -70,6 +71,53 @@ def test_truth_values_and_dates() -> None:
     features, targets = ut.encode(pd.DataFrame({"y": [True, False, True], "d": days}), data)
     np.testing.assert_allclose(features[:, 0], [-1, 0, 1])
     np.testing.assert_array_equal(targets, [1, -1, 1])
+
+
+def test_dates_are_written_in_their_columns_form() -> None:
+    days = pd.to_datetime(pd.Series(["2020-01-01", "2020-01-06", None]))
+    for form in ("DD.MM.YYYY", "YYYYMMDD", "YYYY-MM-DDThh:mm:ss", "MM/DD/YYYY"):
+        low, high = (day.strftime(ut.tables.DATE_FORMS[form]) for day in (pd.Timestamp("2020-01-01"), pd.Timestamp("2020-01-11")))
+        data = schema(classes("y", "a", "b"), DataFeature(column="d", min=low, max=high, date=form))  # type: ignore[arg-type]
+        features, _ = ut.encode(pd.DataFrame({"y": ["a", "b"], "d": days[:2]}), data)
+        np.testing.assert_allclose(features[:, 0], [-1, 0])
+        with pytest.raises(ut.InputError, match="record 3"):
+            ut.encode(pd.DataFrame({"y": ["a", "b", "b"], "d": days}), data)
+
+
+def test_whole_numbers_are_written_as_people_do() -> None:
+    data = schema(classes("y", "100000", "200000"), category("z", ["1000000", "9007199254740993", "-5"]))
+    for kind in (np.int64, object):
+        frame = {"y": np.asarray([100000, 200000], dtype=kind), "z": np.asarray([1000000, 9007199254740993], dtype=kind)}
+        features, targets = ut.encode(frame, data)
+        np.testing.assert_array_equal(targets, [-1, 1])
+        np.testing.assert_array_equal(features, [[1, 0, 0], [0, 1, 0]])
+    features, _ = ut.encode({"y": [100000.0], "z": [1e6]}, data)
+    np.testing.assert_array_equal(features, [[1, 0, 0]])
+
+
+def test_large_ids_stay_apart() -> None:
+    ids = np.asarray([9007199254740993, 9007199254740992, 10**17])
+    assert texts_of(ids) == ["9007199254740993", "9007199254740992", "1" + "0" * 17]
+    assert len(split_by({"id": ids, "x": np.zeros(3)}, "id")) == 3
+    assert len(split_by(pd.DataFrame({"id": pd.array(ids, dtype="Int64")}), "id")) == 3
+
+
+def test_what_is_missing_in_a_list_stays_missing() -> None:
+    parts = split_by({"s": ["a", "a", "b"], "c": ["f", float("nan"), "m"]}, "s")
+    assert texts_of(parts["a"]["c"]) == ["f", ""]
+
+
+def test_categorical_arrays_and_infinities_are_read_or_refused() -> None:
+    data = schema(classes("y", "0", "1"), number("x", 0, 1))
+    _, targets = ut.encode({"y": pd.Categorical([0, 1]), "x": [0.0, 1.0]}, data)
+    np.testing.assert_array_equal(targets, [-1, 1])
+    assert texts_of(np.asarray([np.inf])) == ["inf"]
+    for frame in ({"y": [0, 1], "x": [np.inf, None]}, {"y": [0, 1], "x": [np.inf, 0.0]}):
+        with pytest.raises(ut.InputError, match='column "x"'):
+            ut.encode(frame, data)
+    for silos, seed in ((-1, 0), (2, -1), (2.5, 0), (True, 0)):
+        with pytest.raises(ut.InputError, match="expected a whole number"):
+            ut.partition({"x": np.zeros(4)}, silos, seed=seed)  # type: ignore[arg-type]
 
 
 def test_numbers_of_a_file_and_of_memory_are_the_same_bits(root: Path, wdbc: pd.DataFrame) -> None:

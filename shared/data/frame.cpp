@@ -19,8 +19,13 @@ RecordEncoder::Expected encode_cell(RecordEncoder& encoder, const Frame::Column&
   if (const auto* numbers = std::get_if<Frame::Numbers>(&column.cells)) {
     const double value = (*numbers)[row];
     if (std::isnan(value)) return encoder.encode_missing(place, features, target);
-    std::array<char, 32> text{};  // the longest takes 24
-    const auto [end, code] = std::to_chars(text.data(), text.data() + text.size(), value);
+    // A whole number as people write one, 100000 and not 1e+05: it may be one of a list's texts.
+    constexpr double kWholeMost = 9007199254740992.0;  // 2^53
+    std::array<char, 32> text{};                       // the longest takes 24
+    const bool whole = std::abs(value) <= kWholeMost && value == std::trunc(value);
+    const auto [end, code] =
+        whole ? std::to_chars(text.data(), text.data() + text.size(), static_cast<std::int64_t>(value))
+              : std::to_chars(text.data(), text.data() + text.size(), value);
     UNDERTONE_CHECK(code == std::errc());
     return encoder.encode(place, {text.data(), static_cast<std::size_t>(end - text.data())}, features, target);
   }

@@ -32,7 +32,8 @@ struct Frame {
 };
 
 /// Turns the schema's columns into records by the encoder that reads files, so that a table and the file that holds it
-/// give the same records, bit for bit: a number goes in as the shortest decimal text that means it. Columns that the
+/// give the same records, bit for bit: a number goes in as the shortest decimal text that means it,
+/// a whole one up to 2^53 without an exponent. Columns that the
 /// schema does not name are not read.
 /// @param name of the table, for errors, which give the record and the column and never a value
 [[nodiscard]] Result<models::Records> to_records(const Frame& frame, const Schema& schema, const std::string& name);

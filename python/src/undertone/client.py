@@ -52,6 +52,7 @@ OPERATIONS: dict[str, tuple[str, str]] = {
 
 _ENDED = ("succeeded", "failed", "cancelled")
 _POLL_SECONDS = 0.25
+_WRITING_SECONDS = 60.0  # that a coordinator may write the results of a run for
 _FILES = {"result": "getResult", "model": "getModel", "job": "getJob"}
 
 T = TypeVar("T")
@@ -78,21 +79,53 @@ class _Sleep:
 _Talk = Generator[_Ask | _Sleep, Any, T]
 
 
+def _expecting(base: Any, consortium: str | None) -> Any:
+    """Return a class of connections whose handshake fails where the peer is not the coordinator."""
+
+    class Expecting(base):  # type: ignore[misc]
+        def do_handshake(self, *arguments: Any) -> None:
+            super().do_handshake(*arguments)
+            subject: dict[str, list[str]] = {}
+            for part in (self.getpeercert() or {}).get("subject", ()):
+                for name, value in part:
+                    subject.setdefault(name, []).append(value)
+            role, of = subject.get("organizationalUnitName", []), subject.get("organizationName", [])
+            if role != ["coordinator"] or (consortium is not None and of != [consortium]):
+                whom = f"the coordinator of {consortium}" if consortium is not None else "a coordinator"
+                raise ssl.SSLCertVerificationError(f"expected {whom}, the certificate is of {role} of {of}")
+
+    return Expecting
+
+
 def _settings(
     url: str,
     certificate: str | os.PathLike[str] | None,
     key: str | os.PathLike[str] | None,
     authority: str | os.PathLike[str] | None,
     token: str | None,
+    consortium: str | None,
     timeout: float,
 ) -> dict[str, Any]:
     if (certificate is None) != (key is None):
         raise InputError("certificate, key: expected both or none")
+    try:
+        address = httpx.URL(url)
+    except httpx.InvalidURL as error:
+        raise InputError(f"url: {error}") from None
+    if address.scheme not in ("http", "https") or not address.host:
+        raise InputError(f"url: expected http://HOST:PORT or https://HOST:PORT, got {url!r}")
+    if address.scheme == "http":
+        if address.host not in ("localhost", "::1") and not address.host.startswith("127."):
+            raise InputError(f"url: expected https for {address.host}: without TLS anybody on the way reads what is sent")
+        if authority is not None or certificate is not None:
+            raise InputError("authority, certificate: only with https")
     verify: ssl.SSLContext | bool = True
-    if url.startswith("https:"):
+    if address.scheme == "https":
         try:
             context = ssl.create_default_context(cafile=authority)
             context.minimum_version = ssl.TLSVersion.TLSv1_3
+            context.sslsocket_class = _expecting(ssl.SSLSocket, consortium)
+            context.sslobject_class = _expecting(ssl.SSLObject, consortium)
             if certificate is not None and key is not None:
                 context.load_cert_chain(certificate, key)
         except (OSError, ssl.SSLError) as error:
@@ -103,7 +136,7 @@ def _settings(
 
 
 def _checked(answer: httpx.Response) -> httpx.Response:
-    if answer.status_code < 400:
+    if answer.status_code < 300:
         return answer
     try:
         said = answer.json()["error"]
@@ -122,6 +155,8 @@ def _config(file: str | os.PathLike[str]) -> dict[str, Any]:
         for name in ("authority", "certificate", "key"):
             if name in said.get("tls", {}):
                 out[name] = folder / said["tls"][name]
+        if "consortium" in said:
+            out["consortium"] = said["consortium"]
         if "token_file" in said:
             out["token"] = (folder / said["token_file"]).read_text(encoding="utf-8").strip()
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -132,7 +167,7 @@ def _config(file: str | os.PathLike[str]) -> dict[str, Any]:
 def _path(operation: str, **parts: str) -> tuple[str, str]:
     method, path = OPERATIONS[operation]
     for name, value in parts.items():
-        if not value or any(not (one.isalnum() or one in "-_.~") for one in value):
+        if value in ("", ".", "..") or any(not (one.isalnum() or one in "-_.~") for one in value):
             raise InputError(f"{name}: expected letters, digits, -, _, . and ~, got {value!r}")
         path = path.replace("{" + name + "}", value)
     return method, path
@@ -181,12 +216,13 @@ def _page(run: str, at: int, poll: float) -> _Talk[tuple[list[dict[str, Any]], i
 def _fetching(run: str) -> _Talk[dict[str, bytes]]:
     """Return the bytes of an ended run's files; a job of statistics has no model."""
     out: dict[str, bytes] = {}
+    until = time.monotonic() + _WRITING_SECONDS
     for name, operation in _FILES.items():
         while name not in out:
             try:
                 out[name] = (yield _Ask(operation, {"run": run})).content
             except ServiceError as error:
-                if error.code == "being_written":
+                if error.code == "being_written" and time.monotonic() < until:
                     yield _Sleep(_POLL_SECONDS)
                 elif error.status == 404 and name == "model":
                     break
@@ -240,6 +276,9 @@ class Client:
         The consortium's authority, PEM, which signed the coordinator's certificate.
     token : str, optional
         A bearer token, in place of a certificate.
+    consortium : str, optional
+        The consortium's name. Whoever answers has to show a coordinator's certificate, and of this consortium where it is
+        said, before anything is sent. An authority that signs for one consortium alone says as much.
     timeout : float
         Seconds that one request may take.
 
@@ -257,9 +296,10 @@ class Client:
         authority: str | os.PathLike[str] | None = None,
         *,
         token: str | None = None,
+        consortium: str | None = None,
         timeout: float = 30.0,
     ) -> None:
-        self._http = httpx.Client(**_settings(url, certificate, key, authority, token, timeout))
+        self._http = httpx.Client(**_settings(url, certificate, key, authority, token, consortium, timeout))
 
     @classmethod
     def from_config(cls, file: str | os.PathLike[str], *, timeout: float = 30.0) -> Client:
@@ -416,7 +456,7 @@ class AsyncClient:
 
     Parameters
     ----------
-    url, certificate, key, authority, token, timeout
+    url, certificate, key, authority, token, consortium, timeout
         See `Client`.
     """
 
@@ -428,9 +468,10 @@ class AsyncClient:
         authority: str | os.PathLike[str] | None = None,
         *,
         token: str | None = None,
+        consortium: str | None = None,
         timeout: float = 30.0,
     ) -> None:
-        self._http = httpx.AsyncClient(**_settings(url, certificate, key, authority, token, timeout))
+        self._http = httpx.AsyncClient(**_settings(url, certificate, key, authority, token, consortium, timeout))
 
     @classmethod
     def from_config(cls, file: str | os.PathLike[str], *, timeout: float = 30.0) -> AsyncClient:

@@ -21,7 +21,7 @@ from .errors import InputError, RunFailed
 from .jobs import Data, Job, JobLike, Member, job_text, read_job
 from .plans import Plan
 from .results import Result
-from .tables import Frame, columns_of, texts_of, to_table
+from .tables import Frame, columns_of, texts_of, to_table, whole
 
 __all__ = ["Draft", "account", "audit", "draft", "encode", "plan", "simulate", "validate", "verify_ledger"]
 
@@ -90,7 +90,7 @@ def account(
     delta : float, optional
         Of the whole; not needed where every release is pure.
     epsilon, rho : float, optional
-        A target for the whole: the answer's ``"sigma"`` is then the smallest that keeps it.
+        A target for one mechanism: the answer's ``"sigma"`` is then the smallest that keeps it.
     adjacency : {"replace-one", "add-remove"}
         Which data sets are neighbours.
     method : str
@@ -120,6 +120,8 @@ def account(
         several = [] if kind == "person" else [{"mechanism": "gaussian" if kind != "composition" else mechanism, **one}]
     else:
         several = [dict(mechanism)] if isinstance(mechanism, Mapping) else [dict(each) for each in mechanism]
+        if not several:
+            raise InputError("mechanism: expected at least one, got none")
         if one:
             raise InputError(f"{next(iter(one))}: expected in the mechanism's mapping, beside its other numbers")
     document = json.dumps({"format": "undertone.account/1", "mechanisms": several}) if several else ""
@@ -214,6 +216,7 @@ def draft(
         data = Data.from_dict(dict(schema))
     if data is None:
         data = read_job(schema).data  # type: ignore[arg-type]
+    seed, records_max = whole("seed", seed), whole("records_max", records_max)
     members = [f"{silo}={'+'.join(str(int(count)) for count in counts)}" for silo, counts in cohort.items()]
     job, first, regression, reasons = _core.draft(
         data.to_json(),
@@ -257,7 +260,7 @@ def encode(frame: Frame, schema: Data) -> tuple[NDArray[np.float64], NDArray[np.
         A column is missing, or a cell is not what the schema says; the message names record and column, and never
         the value.
     """
-    return _core.encode(to_table(frame), schema.to_json())
+    return _core.encode(to_table(frame, schema), schema.to_json())
 
 
 def simulate(
@@ -321,15 +324,17 @@ def simulate(
     KeyboardInterrupt
         Ctrl-C was heard; the simulation ends at the next round.
     """
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= int(seed) < 2**64:
-        raise InputError(f"seed: expected a whole number from 0 to 2^64 - 1, got {seed!r}")
+    seed, answering, threads = whole("seed", seed), whole("answering", answering), whole("threads", threads, 1)
     if noise not in ("seeded", "none"):
         raise InputError(f"noise: expected seeded or none, got {noise!r}: real noise is an agent's alone")
     text, name = job_text(job)
     silos = None
     if frames is not None:
         held, public = holdout_frames or {}, public_frames or {}
-        silos = [_silo_records(one, frame, held.get(one), public.get(one), person) for one, frame in frames.items()]
+        data = read_job(job).data
+        silos = [
+            _silo_records(one, data, frame, held.get(one), public.get(one), person) for one, frame in frames.items()
+        ]
     elif holdout_frames is not None or public_frames is not None or person is not None:
         raise InputError("holdout_frames, public_frames, person: only with frames")
     changes = [f"{pointer}={json.dumps(value)}" for pointer, value in (set or {}).items()]
@@ -337,7 +342,7 @@ def simulate(
     tell = both(on_round, bar)
     try:
         job_run, result, model = _core.simulate(
-            text, name, changes, silos, int(seed), noise == "seeded", direct, answering, threads,
+            text, name, changes, silos, seed, noise == "seeded", direct, answering, threads,
             lambda said: tell(json.loads(said)),
         )
     finally:
@@ -349,7 +354,7 @@ def simulate(
 
 
 def _silo_records(
-    silo: str, frame: Frame, held: Frame | None, public: Frame | None, person: str | None
+    silo: str, data: Data, frame: Frame, held: Frame | None, public: Frame | None, person: str | None
 ) -> _core.SiloRecords:
     persons: list[str] = []
     if person is not None:
@@ -359,8 +364,8 @@ def _silo_records(
         persons = texts_of(columns[person], person)
         if "" in persons:
             raise InputError(f'silo {silo}: column "{person}": expected an id in every row, found none in one')
-    held_out, open_table = (to_table(one) if one is not None else None for one in (held, public))
-    return _core.SiloRecords(silo, to_table(frame), held_out, open_table, persons)
+    held_out, open_table = (to_table(one, data) if one is not None else None for one in (held, public))
+    return _core.SiloRecords(silo, to_table(frame, data), held_out, open_table, persons)
 
 
 def audit(
@@ -393,8 +398,9 @@ def audit(
     -------
     dict
         What ``undertone audit --json`` prints. ``"flagged"``: whether the silo leaks more than its plan claims. A lower
-        bound that was found is never a guarantee.
+        bound that was found is never a guarantee. An interrupt is heard when the audit is over.
     """
+    trials, coins = whole("trials", trials, 1), whole("coins", coins)
     text, name = job_text(job)
     found: dict[str, Any] = json.loads(_core.audit(text, name, silo, trials, delta, canaries, coins))
     return found

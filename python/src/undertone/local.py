@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -112,8 +113,10 @@ class Consortium:
             try:
                 self._process.wait(30)
             except subprocess.TimeoutExpired:
-                os.killpg(self._process.pid, signal.SIGKILL)
+                self._process.kill()
                 self._process.wait()
+        with contextlib.suppress(ProcessLookupError):  # whatever of its session is left
+            os.killpg(self._process.pid, signal.SIGTERM)
         if self._process.stderr is not None:
             self._process.stderr.close()
 

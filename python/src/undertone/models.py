@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
@@ -13,25 +14,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import InputError
-from .tables import Frame, columns_of, row_count, texts_of
+from .tables import DATE_FORMS, Frame, columns_of, row_count, texts_of
 
 __all__ = ["Model", "load_model"]
 
 Array = NDArray[np.float64]
 
-_DATES = {
-    "YYYY-MM-DD": "%Y-%m-%d",
-    "DD.MM.YYYY": "%d.%m.%Y",
-    "MM/DD/YYYY": "%m/%d/%Y",
-    "DD/MM/YYYY": "%d/%m/%Y",
-    "YYYYMMDD": "%Y%m%d",
-    "YYYY-MM-DDThh:mm:ss": "%Y-%m-%dT%H:%M:%S",
-}
 _EPOCH = datetime(1970, 1, 1)
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 def _seconds(text: str, form: str) -> float:
-    return (datetime.strptime(text.strip(), _DATES[form]) - _EPOCH).total_seconds()
+    return (datetime.strptime(text, DATE_FORMS[form]) - _EPOCH).total_seconds()
+
+
+def _plain_number(text: str) -> float:
+    if _NUMBER.fullmatch(text) is None:
+        raise ValueError
+    return float(text)
 
 
 class _Column:
@@ -72,17 +72,19 @@ class _Column:
         return np.column_stack([scaled, absent]) if self.indicator else scaled[:, None]
 
     def _numbers(self, values: Any) -> Array:
-        array = np.asarray(values)
-        if array.dtype.kind in "iuf" and self.form is None:
-            return array.astype(np.float64)
         absent = set(self.missing["texts"]) if self.missing else set()
+        array = np.asarray(values)
+        as_numbers = array.dtype.kind in "iuf" and self.form is None
+        # A missing value may be written as a number, such as 999.
+        if as_numbers and not any(_NUMBER.fullmatch(text) for text in absent):
+            return array.astype(np.float64)
         out = np.empty(len(array))
-        for row, text in enumerate(texts_of(values, self.name)):
+        for row, text in enumerate(texts_of(values, self.name, self.form)):
             if text == "" or text in absent:
                 out[row] = np.nan
                 continue
             try:
-                out[row] = _seconds(text, self.form) if self.form is not None else float(text)
+                out[row] = _seconds(text, self.form) if self.form is not None else _plain_number(text)
             except ValueError:
                 expected = f"a date as {self.form}" if self.form is not None else "a number"
                 raise InputError(f'record {row + 1}, column "{self.name}": expected {expected}') from None

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .errors import InputError
-from .models import Model, _Column
+from .models import _NUMBER, Model, _Column
 
 __all__ = ["to_onnx"]
 
@@ -41,6 +41,16 @@ def to_onnx(model: Model) -> Any:
         raise InputError("a model of moments predicts nothing")
     if model.values.get("image") or any(one.form is not None for one in model._columns):
         raise InputError("models with convolutions or dates have no form in ONNX here")
+    taken = {"label", "probabilities", "value"} & set(model.feature_names_in_)
+    if taken or any(name.startswith("undertone.") for name in model.feature_names_in_):
+        raise InputError(f"a column is called as a part of the graph is: {', '.join(sorted(taken)) or 'undertone.'}")
+    numeric_missing = [
+        one.name
+        for one in model._columns
+        if one.missing is not None and any(_NUMBER.fullmatch(text) for text in one.missing["texts"])
+    ]
+    if numeric_missing:
+        raise InputError(f'column "{numeric_missing[0]}": missing values that are written as numbers have no form in ONNX here')
     graph = _Graph()
     inputs = []
     parts = []
@@ -84,21 +94,21 @@ class _Graph:
     def add(self, operator: str, inputs: list[str], output: str = "", domain: str = "", **attributes: Any) -> str:
         from onnx import helper
 
-        name = output or f"node{len(self.nodes)}"
+        name = output or f"undertone.node{len(self.nodes)}"
         self.nodes.append(helper.make_node(operator, inputs, [name], domain=domain, **attributes))
         return name
 
     def constant(self, values: Any, kind: Any = np.float64) -> str:
         from onnx import numpy_helper
 
-        name = f"constant{len(self.constants)}"
+        name = f"undertone.constant{len(self.constants)}"
         self.constants.append(numpy_helper.from_array(np.asarray(values, dtype=kind), name))
         return name
 
     def texts(self, values: list[str]) -> str:
         from onnx import TensorProto, helper
 
-        name = f"constant{len(self.constants)}"
+        name = f"undertone.constant{len(self.constants)}"
         coded: Any = [one.encode() for one in values]
         self.constants.append(helper.make_tensor(name, TensorProto.STRING, [len(values)], coded))
         return name

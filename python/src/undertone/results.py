@@ -168,14 +168,15 @@ class Result(Mapping[str, Any]):
 
     @property
     def privacy(self) -> pd.DataFrame:
-        """A row for each silo: what it promised each of its records for the whole run (replace-one)."""
+        """A row for each silo: what it promised each of its records for the whole run (replace-one). Of a simulation the
+        numbers are what a consortium's silos would promise; ``statement`` says that this run kept none of it."""
         import pandas as pd
 
         return pd.DataFrame(self._privacy_rows()).set_index("silo")
 
     def _privacy_rows(self) -> list[dict[str, Any]]:
         keys = ("silo", "took_part", "epsilon", "delta", "epsilon_odometer", "replies_accepted", "unit", "adjacency",
-                "mechanism", "refusal")
+                "mechanism", "refusal", "statement")
         return [{key: row.get(key) for key in keys} for row in self.values_["privacy"]]
 
     def statement(self, silo: str) -> str:

@@ -1,8 +1,9 @@
 """Estimators for scikit-learn: what a federation of silos would learn, simulated on the table at hand.
 
 Each fit deals the rows to silos, makes a job of the public facts alone (bounds, numbers of rows, the promise), and runs it
-with seeded noise by the code of the silos. The accuracy is what a consortium would see; the privacy is not, since the noise
-is seeded. A job that does the same over the wire is `job_`, after a fit.
+with seeded noise by the code of the silos. The accuracy is what a consortium would see. **The privacy is not: the noise of a fit is
+seeded, so that the model is private for nobody.** The job that was simulated is `job_`. Whoever submits it to a consortium first
+names its columns and its label as the silos do, and says their holdouts: what stands there is one invented record.
 """
 
 from __future__ import annotations
@@ -171,6 +172,8 @@ class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         rows = row_count(columns)
         y = self._targets(y, rows)
         label = self._label(y)
+        while label.column in columns:
+            label.column += "_"
         data = Data(label=label, features=_features(self.bounds, names))
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         parts = self._dealt(rows, groups, seed)
@@ -222,23 +225,29 @@ class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]
 
 
 def _warn_of_tuning(estimator: _PrivateEstimator) -> None:
-    """Say what a search of scikit-learn costs, when it fits the best candidate once more."""
+    """Say what a fit costs that is one of many on the same records: of a cross-validation, or the last one of a search."""
     frame = sys._getframe(1)
     while frame is not None:
         search = frame.f_locals.get("self")
         results = frame.f_locals.get("results")
         if isinstance(search, BaseSearchCV) and results and "params" in results:
             candidates = results["params"]  # not there before all of them were tried
-            folds = len({key.split("_")[0] for key in results if key.startswith("split")})
-            fits = [_epsilon_of(one, estimator.epsilon_) for one in candidates for _ in range(folds - 1)]
-            total = sum(fits) + estimator.epsilon_
-            delta = (len(fits) + 1) * estimator.delta_
+            splits = len({key.split("_")[0] for key in results if key.startswith("split")})
+            total = splits * sum(_epsilon_of(one, estimator.epsilon_) for one in candidates) + estimator.epsilon_
             warnings.warn(
-                f"a search over {len(candidates)} candidates and {folds} folds trains on each record {len(fits)} times, and "
-                f"once more on the best: together epsilon {total:g} at delta {delta:.2g} for each record, and not "
-                f"{estimator.epsilon_:g}. The scores that chose among them looked at the records exactly, which nothing "
-                'covers. tuning="draft" chooses on invented records and costs nothing; `undertone sweep` has private '
-                "selection",
+                f"a search over {len(candidates)} candidates and {splits} splits trains on a record up to "
+                f"{splits * len(candidates)} times, and once more on the best: together at most epsilon {total:g}, and as many "
+                f"deltas, for each record, and not {estimator.epsilon_:g}. The scores that chose among them looked at the records "
+                'exactly, which nothing covers. tuning="draft" chooses on invented records and costs nothing; '
+                "undertone.sweep_file has private selection",
+                PrivacyWarning,
+                stacklevel=2,
+            )
+            return
+        if frame.f_code.co_name == "_fit_and_score":
+            warnings.warn(
+                "this fit is one of a cross-validation. Each would cost its epsilon for the records that it trains on, they add "
+                "up, and scores look at records exactly, which nothing covers",
                 PrivacyWarning,
                 stacklevel=2,
             )
@@ -338,14 +347,16 @@ class _PrivateClassifier(ClassifierMixin, _PrivateEstimator):  # type: ignore[mi
 
 
 class PrivateLogisticRegression(_PrivateClassifier):
-    """Logistic regression of two classes, private for every record of every silo.
+    """Logistic regression of two classes, as silos that protect every record would learn it.
+
+    A fit is a simulation with seeded noise: its model is private for nobody.
 
     Parameters
     ----------
     bounds : pair, list of pairs, or dict
         Between which values each column lies, known without looking at the records. Required.
     epsilon : float
-        Promised to every record of each silo, whoever listens (replace-one).
+        What a consortium's silos would promise to every record, whoever listens (replace-one).
     delta : float, optional
         Of the same promise; without it at most a hundredth of one in a silo's records.
     silos : int
@@ -365,7 +376,9 @@ class PrivateLogisticRegression(_PrivateClassifier):
     intercept_ : ndarray of shape (1,)
         The log odds where every column is 0.
     model_, job_, result_
-        The model, the job that was run, and the run's result.
+        The model, the job that was simulated, and the run's result.
+    epsilon_, delta_ : float
+        What the job's silos would promise. The fit itself promises nothing, as `statement_` says.
     """
 
     _classes_max = 2
@@ -406,7 +419,9 @@ class PrivateLogisticRegression(_PrivateClassifier):
 
 
 class PrivateSoftmaxClassifier(_PrivateClassifier):
-    """Softmax regression of two or more classes, private for every record of every silo.
+    """Softmax regression of two or more classes, as silos that protect every record would learn it.
+
+    A fit is a simulation with seeded noise: its model is private for nobody.
 
     Parameters
     ----------
@@ -442,7 +457,9 @@ class PrivateSoftmaxClassifier(_PrivateClassifier):
 
 
 class PrivateMLPClassifier(_PrivateClassifier):
-    """A network of dense layers, private for every record of every silo.
+    """A network of dense layers, as silos that protect every record would learn it.
+
+    A fit is a simulation with seeded noise: its model is private for nobody.
 
     Parameters
     ----------
@@ -562,7 +579,9 @@ class _PrivateRegressor(RegressorMixin, _PrivateEstimator):  # type: ignore[misc
 
 
 class PrivateLinearRegression(_PrivateRegressor):
-    """Least squares, private for every record of every silo.
+    """Least squares, as silos that protect every record would learn it.
+
+    A fit is a simulation with seeded noise: its model is private for nobody.
 
     Parameters
     ----------
@@ -609,6 +628,8 @@ class PrivateLinearRegression(_PrivateRegressor):
 class PrivateLasso(_PrivateRegressor):
     """Least squares over an l1 ball by private Frank-Wolfe: few coefficients are not 0, in many dimensions.
 
+    A fit is a simulation with seeded noise: its model is private for nobody.
+
     Parameters
     ----------
     bounds, target_bounds, epsilon, delta, silos, random_state
@@ -652,7 +673,7 @@ class PrivateLasso(_PrivateRegressor):
                 iterates=int(self.max_iter),
                 vertices=AlgorithmVertices(kind="l1_ball", radius=radius),
             ),
-            privacy=Privacy(mode="isrl", unit="record", noise="test", coordinate_bound=1.0),
+            privacy=Privacy(mode="isrl", unit="record", noise="secure", coordinate_bound=1.0),
             cohort=cohort,
             participation=Participation(quorum=len(cohort)),
         )
@@ -673,7 +694,7 @@ def _plain_job(
             averaging="last",
             draw_fraction=1,
         ),
-        privacy=Privacy(mode="isrl", unit="record", noise="test", clip_norm=float(clip)),
+        privacy=Privacy(mode="isrl", unit="record", noise="secure", clip_norm=float(clip)),
         cohort=cohort,
         participation=Participation(quorum=len(cohort)),
     )

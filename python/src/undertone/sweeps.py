@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ._progress import Progress
 from .errors import InputError, UndertoneError
 from .jobs import JobLike, job_text
+from .tables import whole
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,10 +24,33 @@ if TYPE_CHECKING:
 __all__ = ["sweep", "sweep_file"]
 
 
-def _name(text: str, settings: Mapping[str, Any]) -> str:
-    """Return what a point of a sweep is known by: its job's text and what it is run with."""
-    whole = json.dumps([text, dict(settings)], sort_keys=True)
-    return hashlib.sha256(whole.encode()).hexdigest()
+def _files_in(value: Any) -> Iterator[str]:
+    """Yield every text of a section, of which some are names of files."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for one in value.values():
+            yield from _files_in(one)
+    elif isinstance(value, list):
+        for one in value:
+            yield from _files_in(one)
+
+
+def _data_of(text: str, path: str) -> list[str]:
+    """Return the digests of the files that a job reads in a simulation."""
+    try:
+        job = json.loads(text)
+    except ValueError:
+        return []
+    names = {one for key in ("simulation", "public") for one in _files_in(job.get(key) if isinstance(job, dict) else None)}
+    files = [Path(path).parent / name for name in sorted(names)]
+    return [hashlib.sha256(file.read_bytes()).hexdigest() for file in files if file.is_file()]
+
+
+def _name(text: str, data: list[str], settings: Mapping[str, Any]) -> str:
+    """Return what a point of a sweep is known by: its job's text, its data and what it is run with."""
+    everything = json.dumps([text, data, dict(settings)], sort_keys=True)
+    return hashlib.sha256(everything.encode()).hexdigest()
 
 
 def _run_point(text: str, file: str, settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -39,14 +63,14 @@ def _run_point(text: str, file: str, settings: Mapping[str, Any]) -> dict[str, A
             text, file, changes, None, settings["seed"], settings["noise"] == "seeded", settings["direct"], 0, 1, None
         )
     except UndertoneError as error:
-        return {"succeeded": False, "failure": str(error), "metrics": {}}
+        return {"succeeded": False, "failure": str(error), "metrics": {}, "refused": True}
     said = json.loads(result)
     last = said["metrics"][-1] if said["metrics"] else {}
     return {
         "succeeded": said["succeeded"],
         "failure": said.get("failure", ""),
         "metrics": {key: value for key, value in last.items() if key != "noise_stddev"},
-        "epsilon": max(row["epsilon"] for row in said["privacy"]),
+        "epsilon": max(row["epsilon"] for row in said["privacy"]) if settings["noise"] == "seeded" else None,
         "statistics": {row["statistic"]: row["value"] for row in said.get("statistics", []) if "value" in row},
     }
 
@@ -55,12 +79,15 @@ def _kept(file: Path) -> dict[str, dict[str, Any]]:
     out: dict[str, dict[str, Any]] = {}
     if not file.exists():
         return out
-    for line in file.read_text(encoding="utf-8").splitlines():
+    good = ""
+    for line in file.read_text(encoding="utf-8").splitlines(keepends=True):
         try:
             row = json.loads(line)
             out[row["point"]] = row
+            good += line.rstrip("\n") + "\n"
         except (ValueError, KeyError, TypeError):
             continue  # the last line of a sweep that was killed while it wrote
+    file.write_text(good, encoding="utf-8")
     return out
 
 
@@ -114,13 +141,14 @@ def sweep(
     known = _kept(file) if file is not None else {}
     rows: list[dict[str, Any]] = []
     wanted: list[tuple[dict[str, Any], str, str, dict[str, Any]]] = []
-    listed = [int(seed) for seed in seeds]
+    listed = [whole("seeds", seed) for seed in seeds]
     for name, job in named.items():
         text, path = job_text(job)
+        data = _data_of(text, path)
         for variant, changes in variants.items():
             for seed in listed:
                 settings = {"seed": seed, "noise": noise, "direct": direct, "set": dict(changes)}
-                row: dict[str, Any] = {"job": name, "variant": variant, "seed": seed, "point": _name(text, settings)}
+                row: dict[str, Any] = {"job": name, "variant": variant, "seed": seed, "point": _name(text, data, settings)}
                 rows.append(row)
                 if row["point"] not in known:
                     wanted.append((row, text, path, settings))
@@ -128,7 +156,7 @@ def sweep(
     try:
         for count, (row, found) in enumerate(_all(wanted, executor)):
             known[row["point"]] = {**row, **found}
-            if file is not None:
+            if file is not None and not found.get("refused"):  # a file that is missing may be there next time
                 file.parent.mkdir(parents=True, exist_ok=True)
                 with file.open("a", encoding="utf-8") as lines:
                     lines.write(json.dumps(known[row["point"]]) + "\n")
@@ -143,7 +171,9 @@ def sweep(
         flat.update(found.get("statistics", {}))
         del flat["point"]
         out_rows.append(flat)
-    return pd.DataFrame(out_rows)
+    table = pd.DataFrame(out_rows)
+    table.attrs["note"] = "simulated: the noise was seeded or absent, nothing of it is private"
+    return table
 
 
 def _all(wanted: list[tuple[dict[str, Any], str, str, dict[str, Any]]], executor: Any) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:

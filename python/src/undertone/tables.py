@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from .errors import InputError
 
 if TYPE_CHECKING:
     from . import _core
+    from .jobs import Data
 
 __all__ = ["columns_of", "partition", "row_count", "split_by", "take_rows", "texts_of"]
 
@@ -74,12 +76,18 @@ def take_rows(frame: Frame, rows: NDArray[np.int64]) -> Frame:
     known = _known(frame)
     if _is_pandas(known):
         return known.iloc[rows]
-    return {name: np.asarray(values)[rows] for name, values in known.items()}
+    return {name: _taken(values, rows, name) for name, values in known.items()}
+
+
+def _taken(values: Any, rows: NDArray[np.int64], column: str) -> Any:
+    if hasattr(values, "iloc"):
+        return values.iloc[rows]
+    return (values if hasattr(values, "dtype") else _array(values, column))[rows]
 
 
 def _number_text(value: float) -> str:
-    """Return the shortest text of a number, and of a whole one no point."""
-    if value == int(value) and abs(value) < 2**53:
+    """Return the shortest text of a number, and of a whole one up to 2^53 no point and no exponent."""
+    if abs(value) <= 2**53 and value == int(value):
         return str(int(value))
     return repr(float(value))
 
@@ -137,21 +145,40 @@ def _array(values: Any, column: str) -> NDArray[Any]:
         raise InputError(f'column "{column}": {error}') from None
 
 
-def _dates(values: NDArray[np.datetime64]) -> tuple[NDArray[np.int32], list[str]]:
-    """Return dates as ISO writes them: the day alone where no value has a time."""
+#: How the forms of a schema's dates are written.
+DATE_FORMS = {
+    "YYYY-MM-DD": "%Y-%m-%d",
+    "DD.MM.YYYY": "%d.%m.%Y",
+    "MM/DD/YYYY": "%m/%d/%Y",
+    "DD/MM/YYYY": "%d/%m/%Y",
+    "YYYYMMDD": "%Y%m%d",
+    "YYYY-MM-DDThh:mm:ss": "%Y-%m-%dT%H:%M:%S",
+}
+
+
+def _dates(values: NDArray[np.datetime64], form: str | None) -> tuple[NDArray[np.int32], list[str]]:
+    """Return dates as their column's form writes them, whole seconds at most; without a form as days of ISO."""
     seconds = values.astype("datetime64[s]")
     missing = np.isnat(seconds)
-    days = seconds.astype("datetime64[D]")
-    whole = bool(np.all(missing | (days == seconds)))
-    different, places = np.unique(days if whole else seconds, return_inverse=True)
+    different, places = np.unique(seconds, return_inverse=True)
     out = places.astype(np.int32).reshape(-1)
     out[missing] = -1
-    return out, [str(one) for one in different]
+    written = DATE_FORMS[form or "YYYY-MM-DD"]
+    return out, ["" if np.isnat(one) else one.astype(datetime).strftime(written) for one in different]
 
 
-def texts_of(values: Any, column: str = "") -> list[str]:
-    """Return a column's values as texts, the missing ones as empty texts."""
-    numbers, places, different = _cells(values, column)
+def _codes(array: NDArray[Any]) -> tuple[NDArray[np.int32], list[str]]:
+    """Return an array as places in the list of its different values' texts."""
+    different, places = np.unique(array, return_inverse=True)
+    return places.astype(np.int32).reshape(-1), [str(one) for one in different]
+
+
+def texts_of(values: Any, column: str = "", form: str | None = None) -> list[str]:
+    """Return a column's values as texts, the missing ones as empty texts, dates in their form."""
+    array = values if hasattr(values, "dtype") else _array(values, column)
+    if getattr(array.dtype, "kind", "O") in "iu" and isinstance(array, np.ndarray) and array.ndim == 1:
+        return [str(int(one)) for one in array]
+    numbers, places, different = _cells(values, column, form)
     if numbers is not None:
         return ["" if np.isnan(one) else _number_text(float(one)) for one in numbers]
     assert places is not None
@@ -159,47 +186,64 @@ def texts_of(values: Any, column: str = "") -> list[str]:
 
 
 def _cells(
-    values: Any, column: str
+    values: Any, column: str, form: str | None
 ) -> tuple[NDArray[np.float64] | None, NDArray[np.int32] | None, list[str]]:
     """Return a column as numbers, or as places in a list of different texts."""
     dtype = getattr(values, "dtype", None)
     if dtype is not None and type(dtype).__name__ == "CategoricalDtype":
-        texts = [_text(one, column) or "" for one in values.cat.categories]
-        return None, np.asarray(values.cat.codes, dtype=np.int32), texts
+        categorical = values.cat if hasattr(values, "cat") else values
+        texts = [_text(one, column) or "" for one in categorical.categories]
+        return None, np.asarray(categorical.codes, dtype=np.int32), texts
     if dtype is not None and not isinstance(dtype, np.dtype) and hasattr(values, "to_numpy"):
-        if getattr(dtype, "kind", "O") in "iuf":
+        if getattr(dtype, "kind", "O") == "f":
             return values.to_numpy(dtype=np.float64, na_value=np.nan), None, []
         values = values.to_numpy(dtype=object)
     array = _array(values, column)
     if array.ndim != 1:
         raise InputError(f'column "{column}": expected one dimension, got {array.ndim}')
+    if array.dtype.kind in "iu" and len(array) > 0 and (int(array.max()) > 2**53 or int(array.min()) < -(2**53)):
+        return (None, *_codes(array))  # doubles would make some of them the same
     if array.dtype.kind in "iuf":
         return np.ascontiguousarray(array, dtype=np.float64), None, []
     if array.dtype.kind == "M":
-        return (None, *_dates(array))
+        return (None, *_dates(array, form))
     if array.dtype.kind == "b":
         return None, array.astype(np.int32), ["False", "True"]
     if array.dtype.kind == "U":
-        different, places = np.unique(array, return_inverse=True)
-        return None, places.astype(np.int32).reshape(-1), [str(one) for one in different]
+        return (None, *_codes(array))
     if array.dtype.kind == "O":
         return (None, *_different(array.tolist(), column))
     raise InputError(f'column "{column}": expected numbers, texts, truth values or dates, got {array.dtype}')
 
 
-def to_table(frame: Frame) -> _core.Table:
+def to_table(frame: Frame, schema: Data) -> _core.Table:
     """Return a table as the extension takes it; numbers are not copied where they are doubles already."""
     from . import _core
 
+    forms: dict[str, str | None] = {one.column: one.date for one in schema.features}
+    forms[schema.label.column] = schema.label.date
     table = _core.Table()
     for name, values in columns_of(frame):
-        numbers, places, different = _cells(values, name)
+        numbers, places, different = _cells(values, name, forms.get(name))
         if numbers is not None:
             table.add_numbers(name, numbers)
         else:
             assert places is not None
             table.add_texts(name, places, different)
     return table
+
+
+def whole(name: str, value: Any, least: int = 0) -> int:
+    """Return a whole number below 2^64.
+
+    Raises
+    ------
+    InputError
+        It is none; the message says which argument it is.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not least <= int(value) < 2**64:
+        raise InputError(f"{name}: expected a whole number from {least} to 2^64 - 1, got {value!r}")
+    return int(value)
 
 
 def split_by(frame: Frame, column: str) -> dict[str, Frame]:
@@ -265,6 +309,7 @@ def partition(
     """
     from . import _core
 
+    silos, seed = whole("silos", silos), whole("seed", seed)
     cells: list[str] = []
     if by != "iid":
         columns = dict(columns_of(frame))
