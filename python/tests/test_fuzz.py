@@ -7,12 +7,14 @@ import json
 import math
 import os
 import time
+import warnings
 from typing import Any
 
 import numpy as np
 import undertone as ut
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from undertone.sklearn import PrivateLinearRegression, PrivateLogisticRegression
 
 from .conftest import ROOT
 from .test_jobs import first_job
@@ -129,3 +131,37 @@ def test_frames_of_any_kind_are_encoded_or_refused(frame: dict[str, Any], droppe
 )  # fmt: skip
 def test_accounts_of_any_kind_are_said_or_refused(mechanism: str, numbers: dict[str, Any], delta: float | None) -> None:
     within_a_second(lambda: ut.account(mechanism, delta=delta, **numbers))
+
+
+CELLS = st.one_of(st.floats(), st.integers(-(2**66), 2**66), st.sampled_from(["a", "", None, True]))
+MATRICES = st.one_of(
+    st.lists(st.lists(st.floats(-10, 10), min_size=2, max_size=2), max_size=8),
+    st.lists(st.lists(CELLS, min_size=2, max_size=2), max_size=6),
+    st.lists(st.lists(st.floats(), max_size=3), max_size=4),
+    st.lists(CELLS, max_size=5),
+    st.just(np.zeros((4, 0))),
+    st.just(np.zeros((3, 2, 2))),
+)
+LABELS = st.one_of(st.lists(st.sampled_from([0, 1]), max_size=8), st.lists(CELLS, max_size=8), st.just(None))
+BOUNDS = st.one_of(st.just((-1, 1)), st.tuples(st.floats(), st.floats()), st.lists(st.tuples(st.floats(), st.floats()), max_size=3), VALUES)
+
+
+@MANY
+@given(MATRICES, LABELS, BOUNDS, NUMBERS, st.sampled_from([1, 2, 0, -1, 2.5, None]))
+def test_estimators_fit_or_refuse(x: Any, y: Any, bounds: Any, epsilon: Any, silos: Any) -> None:
+    def fit() -> None:
+        for estimator in (
+            PrivateLogisticRegression(bounds, epsilon=epsilon, silos=silos, tuning="none", random_state=0),
+            PrivateLinearRegression(bounds, bounds, epsilon=epsilon, silos=silos, tuning="none", random_state=0),
+        ):
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    said = estimator.fit(x, y).predict(x)
+            except (ValueError, TypeError) as error:  # of scikit-learn's own checks, too
+                assert not isinstance(error, ut.InternalError)
+                assert str(error)
+                continue
+            assert len(said) == len(x)
+
+    within_a_second(fit)

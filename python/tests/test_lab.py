@@ -264,6 +264,16 @@ def test_other_threads_go_on_while_it_computes(root: Path) -> None:
     assert ticks > 20 * (time.monotonic() - began)
 
 
+def test_simulations_at_the_same_time_are_those_one_after_the_other(root: Path) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    files = [root / "configs" / "jobs" / f"{name}.json" for name in ("breast-cancer", "breast-cancer-statistics", "breast-cancer-shuffle")]
+    alone = [dict(ut.simulate(file, seed=3)) for file in files]
+    with ThreadPoolExecutor(6) as threads:
+        together = list(threads.map(lambda file: dict(ut.simulate(file, seed=3)), files * 3))
+    assert together == alone * 3
+
+
 def test_an_audit_finds_nothing_where_nothing_is(root: Path) -> None:
     found = ut.audit(root / "configs" / "jobs" / "breast-cancer.json", trials=100)
     assert not found["flagged"]
