@@ -267,9 +267,23 @@ def test_the_client_needs_no_extension(tmp_path: Path, root: Path) -> None:
     assert "needs the package's extension" in done.stdout
 
 
+def test_a_script_that_dies_leaves_nothing_running(root: Path, programs: Path, tmp_path: Path) -> None:
+    code = (
+        "from undertone.local import Consortium\n"
+        f"made = Consortium({str(root / 'configs' / 'jobs' / 'breast-cancer.json')!r}, {str(tmp_path / 'demo')!r}, {str(programs)!r})\n"
+        "raise SystemError('the script is over')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+    assert "the script is over" in done.stderr
+    for file in (tmp_path / "demo" / "pids").iterdir():
+        assert not Path(f"/proc/{file.read_text().strip()}").exists()
+
+
 def test_a_consortium_that_cannot_start_says_why(root: Path, programs: Path, tmp_path: Path) -> None:
     (tmp_path / "job.json").write_text("{}")
     with pytest.raises(ut.InputError, match="(?s)did not start.*/cohort"):
         Consortium(tmp_path / "job.json", tmp_path / "demo", programs)
+    with pytest.raises(ut.InputError, match="is there already"):
+        Consortium(tmp_path / "job.json", tmp_path, programs)
     with pytest.raises(ut.InputError, match="build the programs"):
         Consortium(tmp_path / "job.json", tmp_path / "demo", tmp_path)

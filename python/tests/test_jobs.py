@@ -9,7 +9,20 @@ from pathlib import Path
 
 import pytest
 import undertone as ut
-from undertone.jobs import Algorithm, Job, Member, Model, Privacy, category, classes, number, schema, target
+from undertone.jobs import (
+    Algorithm,
+    Job,
+    Member,
+    Model,
+    Privacy,
+    boolean,
+    category,
+    classes,
+    date,
+    number,
+    schema,
+    target,
+)
 
 from .conftest import ROOT
 
@@ -82,6 +95,24 @@ def test_a_number_that_json_cannot_hold_is_refused() -> None:
 def test_what_is_no_job_is_refused(job: object) -> None:
     with pytest.raises(ut.InputError):
         ut.validate(job)  # type: ignore[arg-type]
+
+
+def test_numbers_that_are_none_are_named() -> None:
+    for bad in (float("nan"), float("inf")):
+        with pytest.raises(ut.InputError, match='number "x": high: expected a finite number'):
+            number("x", 0, bad)
+        job = first_job()
+        job.cohort[0].epsilon = bad
+        with pytest.raises(ut.ConfigurationError, match="/cohort/0/epsilon: expected a finite number"):
+            job.to_json()
+    with pytest.raises(ut.InputError, match="indicator needs missing"):
+        number("x", 0, 1, indicator=True)
+
+
+def test_the_kinds_of_columns() -> None:
+    assert category("c", "a", "b") == category("c", ["a", "b"])
+    assert boolean("b").categories == ["False", "True"]
+    assert date("d", "2020-01-01", "2021-01-01").date == "YYYY-MM-DD"
 
 
 def test_labels() -> None:

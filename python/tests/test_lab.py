@@ -27,6 +27,7 @@ def test_a_plan_is_that_of_the_command(file: Path, command) -> None:
     assert len(plan.silos) == len(plan["silos"])
     assert plan.silos["epsilon"].max() > 0
     assert str(plan["job"]) in plan._repr_html_()
+    assert len(str(plan).splitlines()) > len(plan["silos"])
 
 
 def test_a_plan_of_other_facts() -> None:
@@ -105,6 +106,15 @@ def test_a_draft_is_that_of_the_command(tmp_path: Path, command) -> None:
     assert "No data were read" in draft.reasons[0]
 
 
+def test_a_cohort_may_be_said_in_three_ways() -> None:
+    frames = {"a": {"x": [0.0] * 100}}
+    data = first_job().data
+    by_hand, by_tables, by_members = (
+        ut.draft(data, cohort, 2, holdout_public=True).job for cohort in ({"a": (80, 20)}, frames, ut.cohort_of(frames, 1.0))
+    )
+    assert by_hand == by_tables == by_members
+
+
 def test_a_draft_is_stopped_by_its_watcher() -> None:
     class Enough(Exception):
         pass
@@ -118,7 +128,7 @@ def test_a_draft_is_stopped_by_its_watcher() -> None:
 
 @pytest.mark.parametrize(
     ("cohort", "epsilon", "words"),
-    [({}, 1, "cohort"), ({"a": (10,)}, 1, "cohort"), ({"a": (80, 20)}, 0, "epsilon"), ({"a b": (80, 20)}, 1, "cohort")],
+    [({}, 1, "cohort"), ({"a": (10,)}, 1, "cohort"), ({"a": 59}, 1, "cohort of a"), ([1], 1, "cohort"), ({"a": (1.5, 2)}, 1, "cohort of a"), ({"a": (80, 20)}, 0, "epsilon"), ({"a b": (80, 20)}, 1, "cohort")],
 )
 def test_a_draft_that_cannot_be_is_refused(cohort: Any, epsilon: float, words: str) -> None:
     with pytest.raises(ut.InputError, match=words):
@@ -185,6 +195,9 @@ def test_frames_that_do_not_fit_the_cohort_are_refused() -> None:
         ut.simulate(job, {"a": {**frame, "x": [float("nan")] * 60}})
     with pytest.raises(ut.InputError, match="/simulation"):
         ut.simulate(job)
+    for frames in ([frame], pd.DataFrame(frame)["x"]):
+        with pytest.raises(ut.InputError, match="frames: expected a mapping"):
+            ut.simulate(job, frames)  # type: ignore[arg-type]
 
 
 def test_a_holdout_of_its_own() -> None:
@@ -333,12 +346,26 @@ def test_a_sweep_knows_its_data_and_what_is_not_private(root: Path, tmp_path: Pa
     assert plain["epsilon"].isna().all()
     assert "nothing of it is private" in plain.attrs["note"]
     (tmp_path / "a" / "data.csv").rename(tmp_path / "a" / "away.csv")
-    missing = ut.sweep(tmp_path / "a" / "job.json", [1], out=out)
+    with pytest.warns(RuntimeWarning, match="1 of 1 runs failed, the first: .*data.csv"):
+        missing = ut.sweep(tmp_path / "a" / "job.json", [1], out=out)
     assert not missing["succeeded"].any()
     (tmp_path / "a" / "away.csv").rename(tmp_path / "a" / "data.csv")
     assert ut.sweep(tmp_path / "a" / "job.json", [1], out=out)["succeeded"].all()
     with pytest.raises(ut.InputError, match="seeds"):
         ut.sweep(tmp_path / "a" / "job.json", [-1])
+
+
+def test_a_sweep_takes_tables() -> None:
+    from concurrent.futures import ProcessPoolExecutor
+
+    job = first_job()
+    frames = {"a": pd.DataFrame({"y": ["no", "yes"] * 30, "x": [0.5, -0.5] * 30, "c": ["a"] * 60})}
+    plain = ut.sweep(job, [1, 2], frames=frames)
+    assert plain["accuracy"].tolist() == [
+        ut.simulate(job, frames, seed=seed, direct=True).metrics["accuracy"].iloc[-1] for seed in (1, 2)
+    ]
+    with ProcessPoolExecutor(2) as executor:
+        pd.testing.assert_frame_equal(ut.sweep(job, [1, 2], frames=frames, executor=executor), plain)
 
 
 def test_no_memory_for_threads_stops_no_interpreter(root: Path) -> None:

@@ -118,6 +118,7 @@ def test_frames_with_categories_and_groups() -> None:
         ((0, float("nan")), "finite"),
         ([(0, 1)] * 29, "one for each of 30 columns"),
         ("wide", "bounds"),
+        (([0] * 30, [1] * 30), "zip\\(lows, highs\\)"),
         ([(0, 1)] * 29 + [(2, 1)], "column 29"),
     ],
 )
@@ -127,7 +128,31 @@ def test_bounds_are_required_and_never_read_off_the_data(bounds: Any, words: str
         PrivateLogisticRegression(bounds).fit(X, y)
 
 
-@pytest.mark.parametrize("epsilon", [0, -1, 31, float("nan")])
+def test_the_exported_model_knows_the_classes() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    for values in (y, np.where(y == 1, "benign", "malignant"), y == 1):
+        model = PrivateLogisticRegression(WDBC, tuning="none", random_state=0).fit(X, values)
+        columns = {f"x{i}": column for i, column in enumerate(X.T)}
+        assert model.model_.predict(columns).tolist() == [str(one) for one in model.predict(X).tolist()]
+        assert set(model.predict(X)) <= set(values)
+    assert model.result_["metrics"] == []
+    assert not model.result_.verdicts
+
+
+def test_what_lies_outside_its_bounds_is_said() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    with pytest.warns(UserWarning, match='column "x0": 100 % of its values lie outside'):
+        PrivateLogisticRegression((0, 1), tuning="none", random_state=0).fit(X, y)
+    with pytest.raises(ut.InputError, match="tuning"):
+        PrivateLogisticRegression(WDBC, tuning="grid").fit(X, y)  # type: ignore[arg-type]
+    frame = pd.DataFrame({"a": [0.0, np.nan, 1.0], "b": [1.0, 2.0, 3.0]})
+    with pytest.raises(ut.InputError, match='no column is called "typo"'):
+        PrivateLogisticRegression({"a": (0, 1), "b": (0, 5), "typo": (0, 1)}, tuning="none").fit(frame, [0, 1, 0])
+    with pytest.raises(ut.InputError, match='NaN in column "a"'):
+        PrivateLogisticRegression({"a": (0, 1), "b": (0, 5)}, tuning="none").fit(frame, [0, 1, 0])
+
+
+@pytest.mark.parametrize("epsilon", [0, -1, 31, float("nan"), "2", None, True])
 def test_an_epsilon_that_is_none_is_refused(epsilon: float) -> None:
     X, y = load_breast_cancer(return_X_y=True)
     with pytest.raises(ut.InputError, match="epsilon"):

@@ -84,6 +84,12 @@ def test_dates_are_written_in_their_columns_form() -> None:
             ut.encode(pd.DataFrame({"y": ["a", "b", "b"], "d": days}), data)
 
 
+def test_a_time_of_day_is_not_dropped() -> None:
+    data = schema(classes("y", "a", "b"), DataFeature(column="d", min="2020-01-01", max="2020-01-11", date="YYYY-MM-DD"))
+    with pytest.raises(ut.InputError, match='column "d": expected days alone'):
+        ut.encode(pd.DataFrame({"y": ["a"], "d": pd.to_datetime(["2020-01-02 23:00"])}), data)
+
+
 def test_whole_numbers_are_written_as_people_do() -> None:
     data = schema(classes("y", "100000", "200000"), category("z", ["1000000", "9007199254740993", "-5"]))
     for kind in (np.int64, object):

@@ -132,7 +132,7 @@ def written(name: str, about: str, rows: list[tuple[str, str, str, bool]]) -> st
         field = key + "_" if keyword.iskeyword(key) else key
         kind = annotation.replace("Literal[", "{").replace("]", "}") if annotation.startswith("Literal[") else annotation
         suffix = "" if needed else ", optional"
-        lines.append(f"    {field} : {kind}{suffix}" if len(kind) < 80 else f"    {field} : see the annotation{suffix}")
+        lines.append(f"    {field} : {kind}{suffix}" if len(kind) < 200 else f"    {field} : see the annotation{suffix}")
         if said:
             text = (said[:1].upper() + said[1:]).replace("|", r"\|")
             lines.append(textwrap.indent(textwrap.fill(text.rstrip(".") + ".", 106), "        "))

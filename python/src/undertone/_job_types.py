@@ -92,7 +92,7 @@ class DataLabel(Section):
         The value that counts as 1.
     classes : list[str], optional
         Of softmax and network: the public list of values, in order.
-    date : see the annotation, optional
+    date : {"YYYY-MM-DD", "DD.MM.YYYY", "MM/DD/YYYY", "DD/MM/YYYY", "YYYYMMDD", "YYYY-MM-DDThh:mm:ss"}, optional
         The column holds dates of this form; min, max and missing.value are then dates too.
     min : str | float, optional
         Public lower bound; scaled to -1.
@@ -148,7 +148,7 @@ class DataFeature(Section):
         The public list of values; each becomes a feature in {0, 1}.
     others_allowed : bool, optional
         A value that is not listed sets no feature, instead of being an error (default false).
-    date : see the annotation, optional
+    date : {"YYYY-MM-DD", "DD.MM.YYYY", "MM/DD/YYYY", "DD/MM/YYYY", "YYYYMMDD", "YYYY-MM-DDThh:mm:ss"}, optional
         The column holds dates of this form; min, max and missing.value are then dates too.
     min : str | float, optional
         Public lower bound; scaled to -1.
@@ -517,7 +517,7 @@ class Model(Section):
 
     Parameters
     ----------
-    kind : see the annotation
+    kind : {"logistic", "least_squares", "hinge", "absolute", "quantile", "huber", "softmax", "network", "moments"}
         Logistic and hinge for a label of two values, softmax and network for one of classes, moments for any: the
         features' means and products, docs/researchers-guide.md; the others for a number.
     level : float, optional
@@ -556,7 +556,7 @@ class Domain(Section):
 
     Parameters
     ----------
-    kind : see the annotation
+    kind : {"l2_ball", "whole_space", "box", "l1_ball", "simplex", "group_ball", "mixed_ball", "nuclear_ball"}
         Where the model may lie.
     radius : float, optional
         Of a ball around zero.

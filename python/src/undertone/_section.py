@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import types
 from typing import Any, ClassVar, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -23,6 +24,19 @@ def _plain(value: Any) -> Any:
     if hasattr(value, "tolist"):
         return value.tolist()
     return value
+
+
+def _check_plain(value: Any, where: str) -> None:
+    if isinstance(value, dict):
+        for key, one in value.items():
+            _check_plain(one, f"{where}/{key}")
+    elif isinstance(value, list):
+        for i, one in enumerate(value):
+            _check_plain(one, f"{where}/{i}")
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise ConfigurationError(f"{where}: expected a finite number, got {value!r}")
+    elif value is not None and not isinstance(value, str | bool | int | float):
+        raise ConfigurationError(f"{where}: expected what JSON can hold, got {type(value).__name__}")
 
 
 def _sections_in(annotation: Any) -> list[type[Section]]:
@@ -90,5 +104,12 @@ class Section:
             raise ConfigurationError(f"{where or '/'}: {error}".replace(f"{cls.__name__}.__init__() ", "")) from None
 
     def to_json(self) -> str:
-        """Return the section as a text of JSON, with a line end at its end."""
+        """Return the section as a text of JSON, with a line end at its end.
+
+        Raises
+        ------
+        ConfigurationError
+            A number is not finite, or a value is none that JSON can hold; the message names its place.
+        """
+        _check_plain(self.to_dict(), "")
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"

@@ -18,10 +18,11 @@ Examples
 from __future__ import annotations
 
 import json
+import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from . import _job_types
 from ._job_types import *  # noqa: F403
@@ -31,9 +32,11 @@ from .errors import ConfigurationError, InputError
 __all__ = [
     *_job_types.__all__,
     "JobLike",
+    "boolean",
     "category",
     "classes",
     "cohort_of",
+    "date",
     "number",
     "read_job",
     "schema",
@@ -59,25 +62,54 @@ def number(column: str, low: float, high: float, *, missing: float | None = None
     indicator : bool
         Whether a second feature says that the value was missing.
     """
+    if indicator and missing is None:
+        raise InputError(f'number "{column}": indicator needs missing, the value that stands for one that is missing')
+    for name, value in (("low", low), ("high", high), ("missing", missing)):
+        if value is not None and not math.isfinite(value):
+            raise InputError(f'number "{column}": {name}: expected a finite number, got {value!r}')
     stands = None
     if missing is not None:
         stands = DataFeatureMissing(texts=["", "NA"], value=missing, indicator=indicator)
     return DataFeature(column=column, min=low, max=high, missing=stands)
 
 
-def category(column: str, values: list[str], *, others_allowed: bool = False) -> DataFeature:
+def category(column: str, *values: str | Sequence[str], others_allowed: bool = False) -> DataFeature:
     """Describe a feature of listed values, each of which becomes a feature in {0, 1}.
 
     Parameters
     ----------
     column : str
         Its name.
-    values : list of str
+    *values : str, or one list of str
         The public list, chosen without looking at records.
     others_allowed : bool
         Whether a value that is not listed sets no feature, instead of being an error.
     """
-    return DataFeature(column=column, categories=values, others_allowed=others_allowed or None)
+    listed = [one for value in values for one in ([value] if isinstance(value, str) else value)]
+    return DataFeature(column=column, categories=listed, others_allowed=others_allowed or None)
+
+
+def boolean(column: str) -> DataFeature:
+    """Describe a feature that is True or False; in a file the texts "True" and "False"."""
+    return category(column, "False", "True")
+
+
+DateForm = Literal["YYYY-MM-DD", "DD.MM.YYYY", "MM/DD/YYYY", "DD/MM/YYYY", "YYYYMMDD", "YYYY-MM-DDThh:mm:ss"]
+
+
+def date(column: str, low: str, high: str, form: DateForm = "YYYY-MM-DD") -> DataFeature:
+    """Describe a feature that is a date.
+
+    Parameters
+    ----------
+    column : str
+        Its name. Its cells are texts of this form, or datetimes of numpy or pandas.
+    low, high : str
+        Public bounds, dates of the same form. Values beyond are clamped, and the interval is scaled to [-1, 1].
+    form : str
+        How a date is written.
+    """
+    return DataFeature(column=column, min=low, max=high, date=form)
 
 
 def classes(column: str, *values: str) -> DataLabel:
@@ -117,7 +149,7 @@ def cohort_of(
         Promised to every single record of each silo for the whole run, whoever listens, where any other record may
         stand in its place (replace-one).
     delta : float, optional
-        Of the same promise; without it at most a hundredth of one in the silo's records.
+        Of the same promise; without it at most 0.01 / (the number of the silo's records).
     holdout : float
         The share of each silo's rows that a model is evaluated on, in [0, 0.9].
     holdout_public : bool

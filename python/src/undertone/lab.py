@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from . import _core
 from ._progress import Progress, both
 from .errors import InputError, RunFailed
-from .jobs import Data, Job, JobLike, Member, job_text, read_job
+from .jobs import Data, Job, JobLike, Member, cohort_of, job_text, read_job
 from .plans import Plan
 from .results import Result
 from .tables import Frame, columns_of, texts_of, to_table, whole
@@ -172,10 +172,11 @@ class Draft:
 
 def draft(
     schema: Data | Mapping[str, Any] | JobLike,
-    cohort: Mapping[str, Sequence[int]],
+    cohort: Mapping[str, Any] | Iterable[Member],
     epsilon: float,
     delta: float | None = None,
     *,
+    holdout: float = 0.2,
     holdout_public: bool = False,
     persons: bool = False,
     records_max: int = 16,
@@ -191,12 +192,15 @@ def draft(
     ----------
     schema : Data, mapping, job or path
         Label and features with their public bounds; of a job its data.
-    cohort : mapping of str to sequence of int
+    cohort : mapping of str to sequence of int or table, or iterable of Member
         Of each silo its training records and its holdout, and its public records where it has some: ``(400, 100)``,
-        ``(400, 100, 20)``. Of persons the same.
+        ``(400, 100, 20)``. Of persons the same. Of a table its rows count, of which a share of `holdout` is held out, as
+        `cohort_of` does it.
     epsilon, delta : float
-        Promised to every record, or person, of each silo (replace-one). Without `delta` at most a hundredth of one in
-        the silo's records.
+        Promised to every record, or person, of each silo (replace-one). Without `delta` at most 0.01 / (the number of the
+        silo's records).
+    holdout : float
+        Of tables: the share of the rows that is held out.
     holdout_public : bool
         Whether the owners declare their holdouts public: they are then evaluated exactly, at no cost.
     persons : bool
@@ -217,7 +221,7 @@ def draft(
     if data is None:
         data = read_job(schema).data  # type: ignore[arg-type]
     seed, records_max = whole("seed", seed), whole("records_max", records_max)
-    members = [f"{silo}={'+'.join(str(int(count)) for count in counts)}" for silo, counts in cohort.items()]
+    members = [f"{silo}={'+'.join(map(str, counts))}" for silo, counts in _counts_of(cohort, holdout)]
     job, first, regression, reasons = _core.draft(
         data.to_json(),
         members,
@@ -232,9 +236,33 @@ def draft(
         two_jobs,
         watch,
     )
+    reasons = [one.replace("--persons", "persons=True") for one in reasons]
     return Draft(
         Job.from_dict(json.loads(job)), Job.from_dict(json.loads(first)) if first else None, regression, reasons
     )
+
+
+def _counts_of(cohort: Mapping[str, Any] | Iterable[Member], holdout: float) -> list[tuple[str, list[int]]]:
+    """Return each silo's numbers of records."""
+    out = []
+    if not isinstance(cohort, Mapping):
+        members = list(cohort)
+        if not all(isinstance(one, Member) for one in members):
+            raise InputError("cohort: expected a mapping of silos' names, or members as cohort_of makes them")
+        for one in members:
+            counts = [one.records or one.persons or 0, one.holdout_records or one.holdout_persons or 0]
+            out.append((one.silo, counts + ([one.public_records] if one.public_records else [])))
+        return out
+    for silo, said in cohort.items():
+        if isinstance(said, Sequence) and not isinstance(said, str):
+            out.append((silo, [whole(f"cohort of {silo}", count) for count in said]))
+            continue
+        try:
+            (member,) = cohort_of({silo: said}, 1.0, holdout=holdout)
+        except InputError:
+            raise InputError(f"cohort of {silo}: expected (records, holdout) or a table, got {said!r}") from None
+        out.append((silo, [member.records or 0, member.holdout_records or 0]))
+    return out
 
 
 def encode(frame: Frame, schema: Data) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -330,11 +358,10 @@ def simulate(
     text, name = job_text(job)
     silos = None
     if frames is not None:
-        held, public = holdout_frames or {}, public_frames or {}
-        data = read_job(job).data
-        silos = [
-            _silo_records(one, data, frame, held.get(one), public.get(one), person) for one, frame in frames.items()
-        ]
+        _core.check(text, name)  # before a column is read by what it says
+        if not isinstance(frames, Mapping):
+            raise InputError(f"frames: expected a mapping of silos' names to tables, got {type(frames).__name__}")
+        silos = silos_of(json.loads(text), frames, holdout_frames, public_frames, person)
     elif holdout_frames is not None or public_frames is not None or person is not None:
         raise InputError("holdout_frames, public_frames, person: only with frames")
     changes = [f"{pointer}={json.dumps(value)}" for pointer, value in (set or {}).items()]
@@ -351,6 +378,19 @@ def simulate(
     if not out.succeeded:
         raise RunFailed(out.failure, out)
     return out
+
+
+def silos_of(
+    job: Mapping[str, Any],
+    frames: Mapping[str, Frame],
+    holdout_frames: Mapping[str, Frame] | None = None,
+    public_frames: Mapping[str, Frame] | None = None,
+    person: str | None = None,
+) -> list[_core.SiloRecords]:
+    """Return each silo's tables as the extension takes them. See `simulate`."""
+    data = Data.from_dict(dict(job["data"]))
+    held, public = holdout_frames or {}, public_frames or {}
+    return [_silo_records(one, data, frame, held.get(one), public.get(one), person) for one, frame in frames.items()]
 
 
 def _silo_records(

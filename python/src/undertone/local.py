@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import signal
@@ -59,11 +60,14 @@ class Consortium:
         if not program.exists():
             raise InputError(f"programs: no {program}: build the programs first")
         self.folder = Path(folder)
+        if self.folder.exists():
+            raise InputError(f"folder: {self.folder} is there already: expected one to make")
         self.job_file = self.folder / "job.json"
         words = [str(program), "demo", os.fspath(job), "--dir", str(folder), "--programs", os.fspath(named), "--serve"]
         self._process = subprocess.Popen(  # its own session: an interrupt of ours is not one of theirs
             words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True
         )
+        atexit.register(self.close)  # a script that dies leaves nothing running
         try:
             self._wait()
         except BaseException:
@@ -108,6 +112,7 @@ class Consortium:
 
     def close(self) -> None:
         """End all processes. What they wrote stays."""
+        atexit.unregister(self.close)
         if self._process.poll() is None:
             self._process.send_signal(signal.SIGTERM)
             try:

@@ -243,7 +243,11 @@ class Model:
         return scores
 
     def predict(self, frame: Frame) -> NDArray[Any]:
-        """Return the label of each row, a text, or a number in the label's unit."""
+        """Return the label of each row.
+
+        Classes come back as the texts that the job lists, also where the label's column held whole numbers: compare with
+        ``frame[label].astype(str)``. A label that is a number comes back in its unit.
+        """
         scores = self.decision_function(frame)
         if self.classes_ is None:
             assert self._target is not None

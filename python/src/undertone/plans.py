@@ -79,6 +79,17 @@ class Plan(Mapping[str, Any]):
             "nothing has been sent yet>"
         )
 
+    def __str__(self) -> str:
+        lines = [repr(self)]
+        for row in self._silo_rows():
+            lines.append(
+                f"  {row['silo']}: {row['records']} records; epsilon {row['epsilon']:.6g}, delta {row['delta']:.3g}; "
+                f"{row['rounds']} answers"
+            )
+        for one in self.values_.get("statistics", []):
+            lines.append(f"  {one['statistic']}: +- {one['half_width']:.4g}, of {one['of']}")
+        return "\n".join(lines + [f"  WARNING: {one}" for one in self.warnings])
+
     def _repr_html_(self) -> str:
         parts = [_html.table(self._silo_rows())]
         if self.values_.get("statistics"):

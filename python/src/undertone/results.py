@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _html
 from .errors import InputError
+from .jobs import Job
 from .models import Model
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class Result(Mapping[str, Any]):
     ----------
     model : Model or None
         What was trained.
-    job : dict or None
+    job : Job or None
         The job as it was run.
     """
 
@@ -45,7 +46,7 @@ class Result(Mapping[str, Any]):
             raise InputError(f"format: expected undertone.result/1, got {result.get('format')!r}")
         self.values_ = dict(result)
         self.model = Model(model) if model is not None else None
-        self.job = dict(job) if job is not None else None
+        self.job = Job.from_dict(dict(job)) if job is not None else None
 
     def __getitem__(self, key: str) -> Any:
         return self.values_[key]
@@ -79,7 +80,7 @@ class Result(Mapping[str, Any]):
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write ``result.json``, ``model.json`` and ``job.json``, which ``undertone report`` reads."""
         Path(folder).mkdir(parents=True, exist_ok=True)
-        parts = {"result": self.values_, "model": self.model.values if self.model else None, "job": self.job}
+        parts = {"result": self.values_, "model": self.model.values if self.model else None, "job": self.job.to_dict() if self.job else None}
         for name, values in parts.items():
             if values is not None:
                 text = json.dumps(values, indent=2, ensure_ascii=False) + "\n"
@@ -158,8 +159,9 @@ class Result(Mapping[str, Any]):
     def statistics(self) -> pd.DataFrame:
         """A row for each number that was asked for.
 
-        ``value`` is None where the number is refused, and ``note`` says why. ``low`` and ``high`` end the interval for the
-        records themselves, whose only error is noise; ``population_low`` and ``population_high`` that for whom they
+        ``value`` is None where the number is refused, and ``note`` says why. Intervals cover as often as the job's
+        ``confidence`` says, 95 % without it. ``low`` and ``high`` end the interval for the records themselves, whose only
+        error is noise; ``population_low`` and ``population_high`` that for whom they
         were sampled from, by ``method``. ``gate`` is the number that decided whether one can be had.
         """
         import pandas as pd

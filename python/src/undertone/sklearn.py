@@ -13,6 +13,7 @@ import json
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -77,6 +78,9 @@ def _features(bounds: Bounds, names: Sequence[str]) -> list[DataFeature]:
     if bounds is None:
         raise InputError(_NO_BOUNDS)
     if isinstance(bounds, Mapping):
+        unknown = [name for name in bounds if name not in names]
+        if unknown:
+            raise InputError(f'bounds: no column is called "{unknown[0]}"')
         absent = [name for name in names if name not in bounds]
         if absent:
             raise InputError(f'bounds: expected an entry for every column, found none for "{absent[0]}"')
@@ -88,6 +92,11 @@ def _features(bounds: Bounds, names: Sequence[str]) -> list[DataFeature]:
             else:
                 out.append(number(name, *_pair(said, f'bounds of "{name}"')))
         return out
+    if isinstance(bounds, tuple) and len(bounds) == 2 and all(np.ndim(one) == 1 for one in bounds):
+        raise InputError(
+            "bounds: two lists look like the lows and the highs of all columns; write list(zip(lows, highs)), a pair for each "
+            "column"
+        )
     pairs = np.asarray(bounds, dtype=object)
     if pairs.shape == (2,):
         pair = _pair(bounds, "bounds")
@@ -177,8 +186,14 @@ class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         data = Data(label=label, features=_features(self.bounds, names))
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         parts = self._dealt(rows, groups, seed)
+        for name, value in (("epsilon", self.epsilon), ("delta", 0.0 if self.delta is None else self.delta)):
+            if isinstance(value, bool) or not isinstance(value, Real):
+                raise InputError(f"{name}: expected a number, got {value!r}")
         if not 0.0 < float(self.epsilon) <= 30.0:
             raise InputError(f"epsilon: expected more than 0 and at most 30, got {self.epsilon!r}")
+        if getattr(self, "tuning", "none") not in ("draft", "none"):
+            raise InputError(f'tuning: expected "draft" or "none", got {self.tuning!r}')
+        _warn_of_bounds(columns, data)
         cohort = [
             Member(
                 silo=silo, records=len(part), holdout_records=1, holdout_public=True, epsilon=float(self.epsilon),
@@ -195,6 +210,9 @@ class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         held = dict.fromkeys(parts, _invented(data))
         self.result_ = lab.simulate(job, frames, holdout_frames=held, seed=seed, direct=True, progress=False)
         self.job_ = job
+        self.result_.values_["metrics"] = []  # of the invented record, which say nothing
+        for key in ("verdicts", "confusion"):
+            self.result_.values_.pop(key, None)
         assert self.result_.model is not None
         self.model_ = self.result_.model
         self.epsilon_ = float(self.epsilon)
@@ -224,6 +242,24 @@ class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         return str(self.result_["privacy"][0]["statement"])
 
 
+def _warn_of_bounds(columns: Mapping[str, Any], data: Data) -> None:
+    """Say which columns lie mostly outside their bounds, as a simulation may; a silo says it to its owner alone."""
+    for one in data.features:
+        if one.categories is not None:
+            continue
+        values = np.asarray(columns[one.column], dtype=np.float64)
+        if np.isnan(values).any():
+            raise InputError(f'X contains NaN in column "{one.column}": fill it before')
+        beyond = float(np.mean((values < float(one.min or 0)) | (values > float(one.max or 0))))
+        if beyond > 0.5:
+            warnings.warn(
+                f'column "{one.column}": {100 * beyond:.0f} % of its values lie outside the bounds {one.min:g} to {one.max:g} and '
+                "are clamped",
+                UserWarning,
+                stacklevel=2,
+            )
+
+
 def _warn_of_tuning(estimator: _PrivateEstimator) -> None:
     """Say what a fit costs that is one of many on the same records: of a cross-validation, or the last one of a search."""
     frame = sys._getframe(1)
@@ -235,8 +271,9 @@ def _warn_of_tuning(estimator: _PrivateEstimator) -> None:
             splits = len({key.split("_")[0] for key in results if key.startswith("split")})
             total = splits * sum(_epsilon_of(one, estimator.epsilon_) for one in candidates) + estimator.epsilon_
             warnings.warn(
-                f"a search over {len(candidates)} candidates and {splits} splits trains on a record up to "
-                f"{splits * len(candidates)} times, and once more on the best: together at most epsilon {total:g}, and as many "
+                f"a search over {len(candidates)} candidates and {splits} splits trains on a record at most "
+                f"{splits * len(candidates)} times (less where a split leaves it out), and once more on the best: together at "
+                f"most epsilon {total:g}, and as many "
                 f"deltas, for each record, and not {estimator.epsilon_:g}. The scores that chose among them looked at the records "
                 'exactly, which nothing covers. tuning="draft" chooses on invented records and costs nothing; '
                 "undertone.sweep_file has private selection",
@@ -297,14 +334,16 @@ class _PrivateClassifier(ClassifierMixin, _PrivateEstimator):  # type: ignore[mi
             )
         self.classes_ = known
         places = {value: place for place, value in enumerate(known.tolist())}
-        texts = np.asarray([f"c{place}" for place in range(len(known))], dtype=object)
+        self._texts = texts_of(known, "y")
+        if len(set(self._texts)) < len(known) or "" in self._texts:  # texts that a job cannot tell apart
+            self._texts = [f"class {place}" for place in range(len(known))]
+        texts = np.asarray(self._texts, dtype=object)
         return texts[[places[value] for value in values.tolist()]]
 
     def _label(self, y: NDArray[Any]) -> DataLabel:
-        label = classes("label", *(f"c{place}" for place in range(len(self.classes_))))
         if self._layered and len(self.classes_) == 2:
-            return DataLabel(column="label", classes=["c0", "c1"])
-        return label
+            return DataLabel(column="label", classes=self._texts)
+        return classes("label", *self._texts)
 
     _layered = False
 
@@ -329,8 +368,9 @@ class _PrivateClassifier(ClassifierMixin, _PrivateEstimator):  # type: ignore[mi
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of each row."""
-        said = self.model_.predict(self._inputs(X)) if hasattr(self, "model_") else self._inputs(X)
-        return self.classes_[[int(one[1:]) for one in said]]
+        inputs = self._inputs(X)
+        places = {text: place for place, text in enumerate(self._texts)}
+        return self.classes_[[places[one] for one in self.model_.predict(inputs)]]
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the chance of each class, of shape (n_samples, n_classes)."""
@@ -358,7 +398,7 @@ class PrivateLogisticRegression(_PrivateClassifier):
     epsilon : float
         What a consortium's silos would promise to every record, whoever listens (replace-one).
     delta : float, optional
-        Of the same promise; without it at most a hundredth of one in a silo's records.
+        Of the same promise; without it at most 0.01 / (the number of a silo's records).
     silos : int
         To how many silos the rows are dealt at random, where `fit` is given no groups.
     classes : sequence, optional
@@ -538,7 +578,10 @@ class _PrivateRegressor(RegressorMixin, _PrivateEstimator):  # type: ignore[misc
 
     def _label(self, y: NDArray[Any]) -> DataLabel:
         if self.target_bounds is None:
-            raise InputError(_NO_BOUNDS.replace("bounds is missing", "target_bounds is missing", 1))
+            raise InputError(
+                "target_bounds is missing. It says between which values the target lies, and has to be known without looking at "
+                "the records: target_bounds=(0, 400)"
+            )
         return target("label", *_pair(self.target_bounds, "target_bounds"))
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> Any:

@@ -6,6 +6,8 @@ import functools
 import hashlib
 import json
 import os
+import pickle
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Executor, Future, as_completed
 from pathlib import Path
@@ -14,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ._progress import Progress
 from .errors import InputError, UndertoneError
 from .jobs import JobLike, job_text
-from .tables import whole
+from .tables import Frame, whole
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,14 +55,16 @@ def _name(text: str, data: list[str], settings: Mapping[str, Any]) -> str:
     return hashlib.sha256(everything.encode()).hexdigest()
 
 
-def _run_point(text: str, file: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+def _run_point(text: str, file: str, settings: Mapping[str, Any], frames: Mapping[str, Frame] | None) -> dict[str, Any]:
     """Run one point. It is a function of its arguments alone, so that any process may do it."""
     from . import _core
+    from .lab import silos_of
 
     changes = [f"{pointer}={json.dumps(value)}" for pointer, value in settings.get("set", {}).items()]
     try:
+        silos = silos_of(json.loads(text), frames) if frames is not None else None
         _, result, _ = _core.simulate(
-            text, file, changes, None, settings["seed"], settings["noise"] == "seeded", settings["direct"], 0, 1, None
+            text, file, changes, silos, settings["seed"], settings["noise"] == "seeded", settings["direct"], 0, 1, None
         )
     except UndertoneError as error:
         return {"succeeded": False, "failure": str(error), "metrics": {}, "refused": True}
@@ -96,6 +100,7 @@ def sweep(
     seeds: Iterable[int],
     *,
     values: Mapping[str, Mapping[str, Any]] | None = None,
+    frames: Mapping[str, Frame] | None = None,
     executor: Executor | Any | None = None,
     out: str | os.PathLike[str] | None = None,
     noise: str = "seeded",
@@ -112,6 +117,9 @@ def sweep(
         Of noise and draws.
     values : mapping of str to mapping, optional
         Named variants: of each the JSON pointers whose values it replaces, ``{"epsilon 2": {"/cohort/*/epsilon": 2}}``.
+    frames : mapping of str to table, optional
+        Each silo's table, in place of what the jobs' simulation sections say; it is sent to every process. See
+        `undertone.simulate`.
     executor : concurrent.futures.Executor or dask.distributed.Client, optional
         Whatever has ``submit`` and returns futures: threads, processes, ``dask.distributed.Client``,
         ``mpi4py.futures.MPIPoolExecutor``, Ray's. Without it the runs are made one after the other.
@@ -144,7 +152,7 @@ def sweep(
     listed = [whole("seeds", seed) for seed in seeds]
     for name, job in named.items():
         text, path = job_text(job)
-        data = _data_of(text, path)
+        data = _data_of(text, path) if frames is None else [hashlib.sha256(pickle.dumps(frames)).hexdigest()]
         for variant, changes in variants.items():
             for seed in listed:
                 settings = {"seed": seed, "noise": noise, "direct": direct, "set": dict(changes)}
@@ -154,7 +162,7 @@ def sweep(
                     wanted.append((row, text, path, settings))
     bar = Progress(progress, "sweep")
     try:
-        for count, (row, found) in enumerate(_all(wanted, executor)):
+        for count, (row, found) in enumerate(_all(wanted, frames, executor)):
             known[row["point"]] = {**row, **found}
             if file is not None and not found.get("refused"):  # a file that is missing may be there next time
                 file.parent.mkdir(parents=True, exist_ok=True)
@@ -172,17 +180,22 @@ def sweep(
         del flat["point"]
         out_rows.append(flat)
     table = pd.DataFrame(out_rows)
+    failed = table.loc[~table["succeeded"].astype(bool), "failure"]
+    if len(failed) > 0:
+        warnings.warn(f"{len(failed)} of {len(table)} runs failed, the first: {failed.iloc[0]}", RuntimeWarning, stacklevel=2)
     table.attrs["note"] = "simulated: the noise was seeded or absent, nothing of it is private"
     return table
 
 
-def _all(wanted: list[tuple[dict[str, Any], str, str, dict[str, Any]]], executor: Any) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+def _all(
+    wanted: list[tuple[dict[str, Any], str, str, dict[str, Any]]], frames: Mapping[str, Frame] | None, executor: Any
+) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     """Yield each point's row with what was found, as they end."""
     if executor is None:
         for row, text, path, settings in wanted:
-            yield row, _run_point(text, path, settings)
+            yield row, _run_point(text, path, settings, frames)
         return
-    futures = [(executor.submit(_run_point, text, path, settings), row) for row, text, path, settings in wanted]
+    futures = [(executor.submit(_run_point, text, path, settings, frames), row) for row, text, path, settings in wanted]
     if all(isinstance(future, Future) for future, _ in futures):
         rows = dict(futures)
         for future in as_completed(rows):

@@ -156,14 +156,17 @@ DATE_FORMS = {
 }
 
 
-def _dates(values: NDArray[np.datetime64], form: str | None) -> tuple[NDArray[np.int32], list[str]]:
+def _dates(values: NDArray[np.datetime64], column: str, form: str | None) -> tuple[NDArray[np.int32], list[str]]:
     """Return dates as their column's form writes them, whole seconds at most; without a form as days of ISO."""
     seconds = values.astype("datetime64[s]")
     missing = np.isnat(seconds)
     different, places = np.unique(seconds, return_inverse=True)
     out = places.astype(np.int32).reshape(-1)
     out[missing] = -1
-    written = DATE_FORMS[form or "YYYY-MM-DD"]
+    written = DATE_FORMS.get(form or "YYYY-MM-DD", "%Y-%m-%d")  # what is no form the program refuses
+    days = seconds.astype("datetime64[D]")
+    if form is not None and "hh" not in form and bool(np.any(~missing & (days != seconds))):
+        raise InputError(f'column "{column}": expected days alone, as {form} has them, found a time of day')
     return out, ["" if np.isnat(one) else one.astype(datetime).strftime(written) for one in different]
 
 
@@ -206,7 +209,7 @@ def _cells(
     if array.dtype.kind in "iuf":
         return np.ascontiguousarray(array, dtype=np.float64), None, []
     if array.dtype.kind == "M":
-        return (None, *_dates(array, form))
+        return (None, *_dates(array, column, form))
     if array.dtype.kind == "b":
         return None, array.astype(np.int32), ["False", "True"]
     if array.dtype.kind == "U":
