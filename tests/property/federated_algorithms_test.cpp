@@ -346,6 +346,17 @@ std::string weighted(const std::string& job, const std::vector<int>& weights) {
   return document.dump();
 }
 
+// Threads share the same things whatever they compute: the thread sanitizer looks at every fourth.
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+constexpr std::size_t kFederationsStep = 4;
+#else
+constexpr std::size_t kFederationsStep = 1;
+#endif
+#else
+constexpr std::size_t kFederationsStep = 1;
+#endif
+
 TEST(DirectCohortTest, GivesTheFederationsModelBitForBitForAnyNumberOfThreads) {
   auto federations = tests::federations_of_every_algorithm();
   for (const char* aggregation : {R"({"kind":"mean","missing_silos":"scaled"})",
@@ -361,7 +372,8 @@ TEST(DirectCohortTest, GivesTheFederationsModelBitForBitForAnyNumberOfThreads) {
     federations.back().second.initial = initial;
     federations.back().second.points = "f32";
   }
-  for (const auto& [name, federation] : federations) {
+  for (std::size_t f = 0; f < federations.size(); f += kFederationsStep) {
+    const auto& [name, federation] = federations[f];
     SCOPED_TRACE(name);
     const jobs::Job job = jobs::parse_job(federation.job(), "small").value();
     const std::vector<simulation::SimulatedSilo> silos = federation.cohort();
