@@ -132,7 +132,7 @@ std::optional<double> pure_total(const std::vector<accounting::RepeatedEvent>& e
   return total * (1.0 + 1e-13);
 }
 
-/// What releases cost together. None of the accountants is asked where they are pure and no delta is given.
+/// This is what releases cost together. None of the accountants is asked where they are pure and no delta is given.
 struct Composed {
   std::optional<double> pure;
   double delta = 0.0;
@@ -212,7 +212,7 @@ Result<std::vector<MechanismText>> parse_mechanisms(const nlohmann::json& docume
 
 namespace {
 
-/// What a composition of mechanisms says: the noise that was looked for, and what it all costs.
+/// A composition of mechanisms says this: the noise that was looked for, and what all of it costs.
 struct Accounted {
   std::optional<double> sigma;  // the smallest for a target
   double multiplier = 0.0;      // the same over the sensitivity

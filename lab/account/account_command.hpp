@@ -35,11 +35,11 @@ struct AccountRequest {
 
 /// What `undertone account --json` prints. @return an error where the request is not good
 [[nodiscard]] Result<std::string> account_of(const AccountRequest& request);
-/// What one shuffled round guarantees, and whether that is a gain.
+/// Says what one shuffled round guarantees, and whether that is a gain.
 [[nodiscard]] Result<std::string> shuffled_account(const AccountRequest& request);
-/// What the runs of a ledger promise a person who has several of the records.
+/// Says what the runs of a ledger promise a person who has several of the records.
 [[nodiscard]] Result<std::string> person_account(const AccountRequest& request);
-/// What secret parts of the records cost beside other draws.
+/// Says what secret parts of the records cost beside other draws.
 [[nodiscard]] Result<std::string> allocation_account(const AccountRequest& request);
 
 /// Prints epsilon by every accountant, or the smallest sigma for a target. @return the exit code

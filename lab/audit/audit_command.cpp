@@ -58,7 +58,7 @@ struct ShapeFinding {
   double reach;
 };
 
-/// Of the shapes with a claim of its own each: what is flagged comes first, then what is nearest to its claim.
+/// Returns the shape to tell of. Each has a claim of its own: a flagged one comes first, then the nearest to its claim.
 /// @param findings at least one
 const ShapeFinding& worst_of(const std::vector<ShapeFinding>& findings) {
   const auto nearer = [](const ShapeFinding& a, const ShapeFinding& b) {
@@ -158,7 +158,7 @@ Status check_known(const jobs::Job& job, bool canaries) {
   return {};
 }
 
-/// What was looked at and found; one of the two.
+/// This is what an audit found: either canaries or shapes are set.
 struct Audited {
   releases::Unit unit = releases::Unit::Record;
   double delta = 0.0;  // of the plan

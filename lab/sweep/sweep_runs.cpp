@@ -29,7 +29,7 @@ constexpr const char* kWarning =
     "not private: noise is seeded, and whoever picks settings by these numbers has looked at the silos' records; that "
     "choice is charged to nobody";
 
-/// What every run of a sweep shares. Read-only while runs are made.
+/// All runs of a sweep share this. Nothing writes to it while runs are made.
 struct Sweep {
   SweepPlan plan;
   std::string job_bytes;
