@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lab/reproduce/dimension_figure.hpp"
+#include "lab/reproduce/fairness_figure.hpp"
 #include "lab/reproduce/figure_report.hpp"
 #include "lab/reproduce/public_figure.hpp"
 #include "lab/reproduce/rate_maps.hpp"
@@ -163,11 +164,18 @@ Status reproduce(const Experiment& experiment, const ReproduceRequest& request) 
 
 namespace {
 
-/// A figure on invented records, which reads no data set.
-struct InventedFigure {
+/// A figure that is no grid of compared trainings. It says itself where it needs data.
+struct OwnFigure {
   std::string_view name;
   Status (*run)(const ReproduceRequest&);
 };
+
+/// @param figure with repetitions, of which the request may want fewer
+template <class AnyFigure>
+AnyFigure shortened(AnyFigure figure, const ReproduceRequest& request) {
+  if (request.splits != 0) figure.repetitions = std::max<std::size_t>(2, std::min(figure.repetitions, request.splits));
+  return figure;
+}
 
 template <const char* name>
 Status rates_of(const ReproduceRequest& request) {
@@ -178,18 +186,24 @@ constexpr char kConvexRates[] = "fig3.3";
 constexpr char kNonconvexRates[] = "fig3.4";
 constexpr char kHeavyRates[] = "fig4.1";
 
-/// @param figure with repetitions, of which the request may want fewer
-template <class AnyFigure>
-AnyFigure shortened(AnyFigure figure, const ReproduceRequest& request) {
-  if (request.splits != 0) figure.repetitions = std::max<std::size_t>(2, std::min(figure.repetitions, request.splits));
-  return figure;
+template <const char* name>
+Status fairness_of(const ReproduceRequest& request) {
+  FairnessFigure figure = fairness_figure(name, request.size);
+  if (request.splits != 0) figure.repetitions = std::min(figure.repetitions, request.splits);
+  return reproduce_fairness(figure, request);
 }
+constexpr char kNotionsFigure[] = "fig5.1";
+constexpr char kBatchesFigure[] = "fig5.2";
+constexpr char kMissingGroupsFigure[] = "fig5.3";
 
-constexpr InventedFigure kInvented[] = {
+constexpr OwnFigure kOwn[] = {
     {kPublicRates, rates_of<kPublicRates>},
     {kConvexRates, rates_of<kConvexRates>},
     {kNonconvexRates, rates_of<kNonconvexRates>},
     {kHeavyRates, rates_of<kHeavyRates>},
+    {kNotionsFigure, fairness_of<kNotionsFigure>},
+    {kBatchesFigure, fairness_of<kBatchesFigure>},
+    {kMissingGroupsFigure, fairness_of<kMissingGroupsFigure>},
     {kDimensionFigure,
      [](const ReproduceRequest& request) {
        return reproduce_dimensions(shortened(dimension_figure(request.size), request), request);
@@ -222,12 +236,12 @@ int run_reproduce(const ReproduceRequest& request) {
     wanted.push_back(request.size == FigureSize::Quick ? quick(one) : one);
     if (request.splits != 0) wanted.back().splits = std::min(one.splits, request.splits);
   }
-  std::vector<InventedFigure> invented;
-  for (const InventedFigure& one : kInvented) {
+  std::vector<OwnFigure> own;
+  for (const OwnFigure& one : kOwn) {
     known += fmt::format(" {}", one.name);
-    if (asked(one.name)) invented.push_back(one);
+    if (asked(one.name)) own.push_back(one);
   }
-  if (wanted.empty() && invented.empty())
+  if (wanted.empty() && own.empty())
     return service::fail(
         {ErrorCode::InvalidArgument, fmt::format("\"{}\": expected all, or one of{}", request.figure, known)});
   if (!wanted.empty() && request.data.empty())
@@ -236,7 +250,7 @@ int run_reproduce(const ReproduceRequest& request) {
   const auto after = [&](std::string_view name, const Status& done) {
     if (!done) code = service::fail(Error{done.error().code, fmt::format("{}: {}", name, done.error().message)});
   };
-  for (const InventedFigure& one : invented) after(one.name, one.run(request));
+  for (const OwnFigure& one : own) after(one.name, one.run(request));
   for (const Experiment& one : wanted) after(one.name, reproduce(one, request));
   return code;
 }
