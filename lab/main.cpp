@@ -596,10 +596,10 @@ void add_lab_commands(CLI::App& app, Actions& actions, LabArguments& arguments) 
       add(app, actions, "reproduce", "A figure of the source's experiments: table, picture and a verdict on each claim",
           [&] { return run_reproduce(arguments.reproduced); });
   reproduce_command
-      ->add_option(
-          "figure", arguments.reproduced.figure,
-          "fig2.1, fig2.2, fig3.3 to fig3.12, fig4.1, fig5.1 to fig5.3, figA.1, figA.2, figA.6, figB.1 to figB.5, "
-          "figD.1, or all")
+      ->add_option("figure", arguments.reproduced.figure,
+                   "fig2.1, fig2.2, fig3.3 to fig3.12, fig4.1, fig5.1, fig5.1-compas, fig5.2, fig5.3, figA.1, figA.2, "
+                   "figA.6, figB.1 to figB.5, "
+                   "figD.1, or all")
       ->required();
   reproduce_command->add_option("--data", arguments.reproduced.data,
                                 "folder of the data sets: docs/experiments.md; figures on invented records read none");

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "lab/reproduce/grouped_table.hpp"
 #include "lab/reproduce/reproduce_command.hpp"
 #include "shared/fairness/fermi.hpp"
 
@@ -17,21 +18,21 @@ struct FairnessCurve {
   double known_groups = 1.0;  // in (0, 1]: the share of training records whose group is known
 };
 
-/// Test error against violation over values of lambda, on census income with gender as the group. NOT PRIVATE: as in
-/// the source's chapter 5, nothing is noised.
+/// Test error against violation over values of lambda. NOT PRIVATE: as in the source's chapter 5, nothing is noised.
 struct FairnessFigure {
   std::string name;  // "fig5.1"
   std::string title;
+  GroupedTable table;
   std::vector<FairnessCurve> curves;
   std::vector<double> lambdas;  // the first is 0: the model without a regulariser
   std::uint64_t steps = 1500;   // of all records; of batches `batch_steps`
   std::uint64_t batch_steps = 60'000;
   std::size_t records_max = 0;  // of each file; 0: all
-  std::size_t repetitions = 1;  // of draws and masks
+  std::size_t repetitions = 1;  // of draws, of masks, and of splits where there is no file of test records
   bool judged = true;
 };
 
-inline constexpr std::string_view kFairnessFigures[] = {"fig5.1", "fig5.2", "fig5.3"};
+inline constexpr std::string_view kFairnessFigures[] = {"fig5.1", "fig5.1-compas", "fig5.2", "fig5.3"};
 
 /// @param name one of kFairnessFigures
 [[nodiscard]] FairnessFigure fairness_figure(std::string_view name, FigureSize size);

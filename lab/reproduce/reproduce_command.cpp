@@ -193,6 +193,7 @@ Status fairness_of(const ReproduceRequest& request) {
   return reproduce_fairness(figure, request);
 }
 constexpr char kNotionsFigure[] = "fig5.1";
+constexpr char kCompasFigure[] = "fig5.1-compas";
 constexpr char kBatchesFigure[] = "fig5.2";
 constexpr char kMissingGroupsFigure[] = "fig5.3";
 
@@ -202,6 +203,7 @@ constexpr OwnFigure kOwn[] = {
     {kNonconvexRates, rates_of<kNonconvexRates>},
     {kHeavyRates, rates_of<kHeavyRates>},
     {kNotionsFigure, fairness_of<kNotionsFigure>},
+    {kCompasFigure, fairness_of<kCompasFigure>},
     {kBatchesFigure, fairness_of<kBatchesFigure>},
     {kMissingGroupsFigure, fairness_of<kMissingGroupsFigure>},
     {kDimensionFigure,

@@ -1,9 +1,10 @@
 #include "lab/reproduce/fairness_figure.hpp"
 
+#include <algorithm>
+#include <array>
 #include <fstream>
 #include <gtest/gtest.h>
 
-#include "lab/reproduce/census_records.hpp"
 #include "shared/base/random_source.hpp"
 #include "tests/unit/lab/reproduce/twice_alike.hpp"
 
@@ -30,15 +31,28 @@ std::string people(std::size_t count, std::uint64_t seed, const char* end) {
   return out;
 }
 
+/// Invented people of the other table.
+std::string accused(std::size_t count, std::uint64_t seed) {
+  RandomSource source(seed);
+  std::string out =
+      "sex,age,race,juv_fel_count,juv_misd_count,juv_other_count,priors_count,c_charge_degree,two_year_recid\n";
+  constexpr std::array kRaces = {"African-American", "Caucasian", "Other"};
+  for (std::size_t i = 0; i < count; ++i)
+    out += fmt::format("{},{},{},0,0,{},{},{},{}\n", source.chance(0.5) ? "Male" : "Female", 18 + source.below(50),
+                       kRaces.at(source.below(3)), source.below(2), source.below(9), source.chance(0.5) ? "F" : "M",
+                       source.below(2));
+  return out;
+}
+
 void write_census(const std::filesystem::path& folder, const std::string& train, const std::string& test) {
   std::ofstream(folder / "adult.data") << train;
   std::ofstream(folder / "adult.test") << test;
 }
 
-TEST(CensusRecords, LeaveGenderRaceAndCountryOutAndScaleByTheTrainingRecords) {
+TEST(GroupedTable, LeaveGenderRaceAndCountryOutAndScaleByTheTrainingRecords) {
   const tests::TemporaryFolder folder;
   write_census(folder.path(), people(300, 1, ""), people(100, 2, "."));
-  const Result<CensusRecords> census = census_records(folder.path());
+  const Result<GroupedSplit> census = grouped_split(census_table(), folder.path());
   ASSERT_TRUE(census) << census.error().message;
   // Six numbers; two, four, one, two and one texts; the constant.
   EXPECT_EQ(census->train.features.rows(), 6 + 2 + 4 + 1 + 2 + 1 + 1);
@@ -48,26 +62,44 @@ TEST(CensusRecords, LeaveGenderRaceAndCountryOutAndScaleByTheTrainingRecords) {
   EXPECT_NEAR(census->train.features.row(0).squaredNorm() / 300.0, 1.0, 0.01);
   EXPECT_TRUE((census->train.features.row(3).array() == 0.0).all()) << "a number that is always the same";
   EXPECT_TRUE((census->test.features.row(census->test.features.rows() - 1).array() == 1.0).all());
-  EXPECT_EQ(census_records(folder.path(), 50)->train.labels.size(), 50U);
+  EXPECT_EQ(grouped_split(census_table(), folder.path(), 1, 50)->train.labels.size(), 50U);
 }
 
-TEST(CensusRecords, RefuseOtherFilesInWords) {
+TEST(GroupedTable, RefuseOtherFilesInWords) {
   const tests::TemporaryFolder folder;
-  EXPECT_FALSE(census_records(folder.path()));
+  EXPECT_FALSE(grouped_split(census_table(), folder.path()));
   write_census(folder.path(), "age,income\n1,<=50K\n", people(10, 1, "."));
-  EXPECT_NE(census_records(folder.path()).error().message.find("workclass"), std::string::npos);
+  EXPECT_NE(grouped_split(census_table(), folder.path()).error().message.find("workclass"), std::string::npos);
   std::string odd = people(10, 1, "");
   odd.replace(odd.rfind("K\n"), 1, "k");
   write_census(folder.path(), odd, people(10, 1, "."));
-  const Result<CensusRecords> refused = census_records(folder.path());
+  const Result<GroupedSplit> refused = grouped_split(census_table(), folder.path());
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().message.find("neither"), std::string::npos) << refused.error().message;
   write_census(folder.path(), kHeader, people(10, 1, "."));
-  EXPECT_NE(census_records(folder.path()).error().message.find("no records"), std::string::npos);
+  EXPECT_NE(grouped_split(census_table(), folder.path()).error().message.find("no records"), std::string::npos);
+}
+
+TEST(GroupedTable, WithoutTestRecordsDealsAFourthOffByItsSeed) {
+  const tests::TemporaryFolder folder;
+  std::ofstream(folder.path() / "compas.csv") << accused(200, 7);
+  const Result<GroupedSplit> one = grouped_split(compas_table(), folder.path(), 1);
+  const Result<GroupedSplit> again = grouped_split(compas_table(), folder.path(), 1);
+  const Result<GroupedSplit> other = grouped_split(compas_table(), folder.path(), 2);
+  ASSERT_TRUE(one && again && other);
+  EXPECT_EQ(one->test.labels.size(), 50U);
+  EXPECT_EQ(one->train.labels.size(), 150U);
+  EXPECT_EQ(one->train.features.rows(), 5 + 2 + 2 + 1);
+  EXPECT_EQ(one->test.features, again->test.features);
+  EXPECT_NE(one->test.features, other->test.features);
+  const auto grouped = std::count(one->train.groups.begin(), one->train.groups.end(), 1);
+  EXPECT_GT(grouped, 30) << "a third";
+  EXPECT_LT(grouped, 75);
 }
 
 TEST(FairnessFigure, MakesItsQuickFormTwiceAlike) {
   const tests::TemporaryFolder folder;
+  std::ofstream(folder.path() / "compas.csv") << accused(400, 9);
   write_census(folder.path(), people(400, 3, ""), people(200, 4, "."));
   for (const std::string_view name : kFairnessFigures) {
     const FairnessFigure figure = fairness_figure(name, FigureSize::Quick);
