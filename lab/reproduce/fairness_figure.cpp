@@ -79,7 +79,7 @@ GroupedRecords with_known_groups(GroupedRecords records, double chance, std::uin
   return records;
 }
 
-/// Spec fair-learning 4.3: of two scores a class half of the step of one score. Batches' steps stand there, too.
+/// The steps are those of spec fair-learning 4.3, halved: a model of two scores moves twice as far as one of one score.
 fairness::FermiSettings steps_of(const FairnessFigure& figure, const FairnessCurve& curve, double lambda,
                                  std::uint64_t seed) {
   if (curve.batch == 0) return {figure.steps, 0.15 / (1.0 + lambda / 10.0), 0.4 / std::max(1.0, lambda), 0, seed};
@@ -118,7 +118,7 @@ Result<std::vector<double>> trained(const FairnessFigure& figure, const std::vec
   return std::vector<double>{tested.error, tested.parity, tested.odds, tested.opportunity};
 }
 
-/// Of each curve and lambda every repetition.
+/// This holds what every repetition reached: of each curve, then of each lambda.
 using Runs = std::vector<std::vector<std::vector<Tested>>>;
 
 Runs runs_of(const FairnessFigure& figure, const std::vector<std::vector<double>>& points) {

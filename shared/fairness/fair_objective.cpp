@@ -92,7 +92,7 @@ Eigen::MatrixXd FairObjective::probabilities(const Eigen::MatrixXd& model, std::
 FairObjective::Gradient FairObjective::gradient(const Point& at, std::span<const std::size_t> drawn) const {
   const Eigen::MatrixXd shares_of_classes = probabilities(at.model, drawn);
   const Eigen::Index count = shares_of_classes.cols();
-  // What is needed of a group is made once, so that a record costs as much as its classes.
+  // The coefficients of a group are computed once, so that the work for a record grows with the classes alone.
   std::vector<Eigen::MatrixXd> coefficients;  // of each bucket: [classes, groups]
   for (std::size_t b = 0; b < buckets(); ++b) {
     Eigen::MatrixXd own(records_->classes, records_->group_count);

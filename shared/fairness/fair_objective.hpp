@@ -56,7 +56,7 @@ class FairObjective {
 
   /// The mean loss + lambda x the mean of Psi's parts.
   [[nodiscard]] double value(const Point& at) const;
-  /// What the predicted probabilities and groups of a bucket's records are together: [classes, groups].
+  /// Returns how likely each class is together with each group, over a bucket's records: [classes, groups].
   [[nodiscard]] Eigen::MatrixXd joint(const Eigen::MatrixXd& model, std::size_t bucket) const;
   /// Brings every W into the ball that holds the best one.
   void project(Point& point) const;
