@@ -26,7 +26,7 @@ Result<std::vector<double>> targets_of(const RecordTable& table, const data::Sch
   std::vector<double> features(encoder->width(), 0.0);
   std::vector<double> out(cells.size(), 0.0);
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    const data::RecordEncoder::Expected expected = encoder->encode(column, cells[i], features.data(), out[i]);
+    const data::RecordEncoder::Expected expected = encoder->encode(column, cells[i], {features.data(), &out[i]});
     if (expected != nullptr) {
       return Error{ErrorCode::InvalidData,
                    fmt::format("{}: record {}, column \"{}\": expected {}", table.name(), i + 1, name, *expected)};

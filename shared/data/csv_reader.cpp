@@ -59,6 +59,7 @@ struct Reading {
   std::optional<RecordEncoder> encoder;
   Eigen::MatrixXd features;
   Eigen::VectorXd targets;
+  std::vector<std::int32_t> groups;  // of the records, where the schema has sensitive columns
   Eigen::Index record = 0;
   std::size_t column = 0;
   std::int64_t line = 1;        // that the parser stands in
@@ -167,8 +168,10 @@ void on_field(void* text, std::size_t size, void* state) {
   if (reading.record >= reading.targets.size()) return reading.problem("the file grew while it was read", true);
   if (!is_utf8(cell))
     return reading.problem(reading.column_name(column) + ": expected UTF-8 text" + kConvertHint, false);
-  const RecordEncoder::Expected expected = reading.encoder->encode(
-      column, cell, reading.features.col(reading.record).data(), reading.targets[reading.record]);
+  const RecordEncoder::Row row{
+      reading.features.col(reading.record).data(), &reading.targets[reading.record],
+      reading.groups.empty() ? nullptr : &reading.groups[static_cast<std::size_t>(reading.record)]};
+  const RecordEncoder::Expected expected = reading.encoder->encode(column, cell, row);
   if (expected != nullptr) reading.problem(reading.column_name(column) + ": expected " + *expected, false);
 }
 
@@ -223,6 +226,7 @@ void on_row(int terminator, void* state) {
     if (reading.person != nullptr && !reading.fatal) find_person(reading);
     if (!reading.kept.empty() && !reading.fatal) find_kept(reading);
     reading.features.setZero(static_cast<Eigen::Index>(reading.encoder->width()), reading.targets.size());
+    if (reading.encoder->groups()) reading.groups.assign(static_cast<std::size_t>(reading.targets.size()), 0);
   } else if (reading.column != 0) {  // an empty line is no record
     if (reading.column != reading.header.size()) {
       reading.problem(
@@ -388,13 +392,14 @@ Result<CsvRecords> read_csv(const std::filesystem::path& file, const Schema& sch
   if (reading.record != reading.targets.size()) {
     reading.features.conservativeResize(Eigen::NoChange, reading.record);
     reading.targets.conservativeResize(reading.record);
+    if (!reading.groups.empty()) reading.groups.resize(static_cast<std::size_t>(reading.record));
   }
   if (reading.mark != nullptr) reading.marked.resize(static_cast<std::size_t>(reading.record));
   if (reading.person != nullptr) explicit_bzero(block.data(), block.size());  // the last ids stood in it
   if (reading.person != nullptr) reading.persons.resize(static_cast<std::size_t>(reading.record));
   if (!reading.near_ids.empty()) reading.near_ids.resize(static_cast<std::size_t>(reading.record));
   if (options.kept) reading.kept.resize(static_cast<std::size_t>(reading.record));
-  return CsvRecords{{std::move(reading.features), std::move(reading.targets)},
+  return CsvRecords{{std::move(reading.features), std::move(reading.targets), {}, std::move(reading.groups)},
                     reading.encoder->facts(),
                     std::move(reading.marked),
                     std::move(reading.persons),

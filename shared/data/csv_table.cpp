@@ -98,11 +98,12 @@ Result<models::Records> to_records(const CsvTable& table, const Schema& schema, 
   const auto count = static_cast<Eigen::Index>(table.rows.size());
   models::Records records{Eigen::MatrixXd::Zero(static_cast<Eigen::Index>(encoder->width()), count),
                           Eigen::VectorXd(count)};
+  if (encoder->groups()) records.groups.assign(table.rows.size(), 0);
   for (std::size_t i = 0; i < table.rows.size(); ++i) {
     const auto record = static_cast<Eigen::Index>(i);
     for (std::size_t c = 0; c < table.header.size(); ++c) {
       const RecordEncoder::Expected expected =
-          encoder->encode(c, table.rows[i][c], records.features.col(record).data(), records.targets[record]);
+          encoder->encode(c, table.rows[i][c], RecordEncoder::row_of(records, record));
       if (expected == nullptr) continue;
       return Error{ErrorCode::InvalidData,
                    fmt::format("{}: record {}, column \"{}\": expected {}", name, i + 1, table.header[c], *expected)};

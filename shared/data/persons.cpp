@@ -18,6 +18,7 @@ models::Records block_of(const models::Records& records, const std::vector<std::
     const auto row = static_cast<Eigen::Index>(order[first[from] + i]);
     out.features.col(static_cast<Eigen::Index>(i)) = records.features.col(row);
     out.targets[static_cast<Eigen::Index>(i)] = records.targets[row];
+    if (!records.groups.empty()) out.groups.push_back(records.group_of(row));
   }
   for (std::size_t person = from; person <= to; ++person)
     out.starts.push_back(static_cast<std::int64_t>(first[person] - first[from]));

@@ -12,7 +12,8 @@ void Projection::project(const Eigen::Ref<const Eigen::MatrixXd>& features, Eige
 
 Dataset Projection::project(const Dataset& dataset) const {
   const auto projected = [this](const models::Records& records) {
-    models::Records out{Eigen::MatrixXd(directions.cols(), records.rows()), records.targets, records.starts};
+    models::Records out{Eigen::MatrixXd(directions.cols(), records.rows()), records.targets, records.starts,
+                        records.groups};
     if (records.rows() > 0) project(records.features, out.features);
     return out;
   };

@@ -46,6 +46,7 @@ std::string unnamed_columns(const std::vector<std::string>& header, const Schema
   if (header.size() < 2) return {};
   std::vector<std::string> names{label_column(schema)};
   for (const FeatureColumn& column : schema.features) names.push_back(name_of(column));
+  for (const SensitiveColumn& column : schema.sensitive) names.push_back(column.name);
   const ColumnNames known(names);
   std::vector<std::string> unnamed;
   for (const std::string& name : header) {
@@ -62,21 +63,29 @@ Result<RecordEncoder> RecordEncoder::create(const std::vector<std::string>& head
   RecordEncoder out;
   out.numbers_ = numbers;
   out.fields_.resize(header.size());
+  out.sensitive_.resize(header.size());
   const ColumnNames names(header);
-  const auto take = [&](const std::string& name) -> Result<Field*> {
+  const auto place_of = [&](const std::string& name) -> Result<std::size_t> {
     const std::optional<std::size_t> first = names.find(name);
     if (!first)
       return Error{ErrorCode::InvalidData,
                    fmt::format("the schema's column \"{}\" is missing{}", name, unnamed_columns(header, schema))};
     if (names.count(name) > 1)
       return Error{ErrorCode::InvalidData, fmt::format("the column \"{}\" stands twice", name)};
-    Field& field = out.fields_[*first];
-    if (field.kind != Kind::Skipped)
-      return Error{ErrorCode::InvalidData, fmt::format("the schema uses the column \"{}\" twice", name)};
-    field.facts = out.facts_.size();
+    return *first;
+  };
+  const auto add_facts = [&](const std::string& name) {
     ColumnFacts facts;
     facts.name = name;
     out.facts_.push_back(std::move(facts));
+    return out.facts_.size() - 1;
+  };
+  const auto take = [&](const std::string& name) -> Result<Field*> {
+    UNDERTONE_TRY(const std::size_t place, place_of(name));
+    Field& field = out.fields_[place];
+    if (field.kind != Kind::Skipped)
+      return Error{ErrorCode::InvalidData, fmt::format("the schema uses the column \"{}\" twice", name)};
+    field.facts = add_facts(name);
     return &field;
   };
   const auto as_number = [&numbers](Field& field, Kind kind, const NumericColumn& column) {
@@ -117,7 +126,31 @@ Result<RecordEncoder> RecordEncoder::create(const std::vector<std::string>& head
   } else {
     as_number(*label, Kind::NumericTarget, std::get<NumericLabel>(schema.label).column);
   }
+  // From the last column to the first, so that each knows how many groups those after it make.
+  auto step = static_cast<std::int32_t>(1);
+  for (auto column = schema.sensitive.rbegin(); column != schema.sensitive.rend(); ++column) {
+    UNDERTONE_TRY(const std::size_t place, place_of(column->name));
+    Sensitive& own = out.sensitive_[place];
+    ColumnGroups groups = groups_of(*column);
+    if (own.step != 0 || (out.fields_[place].kind != Kind::Skipped && !column->also_feature))
+      return Error{ErrorCode::InvalidData,
+                   fmt::format("the schema uses the sensitive column \"{}\" for something else besides", column->name)};
+    own.step = step;
+    own.facts = add_facts(column->name);
+    own.expected = listed(column->categories);
+    own.missing = column->missing;
+    for (std::size_t i = 0; i < column->categories.size(); ++i) own.values.emplace(column->categories[i], i);
+    out.facts_[own.facts].counts.resize(column->categories.size());
+    step *= static_cast<std::int32_t>(groups.names.size());
+    own.groups = std::move(groups.of_values);
+    out.groups_ = true;
+  }
   return out;
+}
+
+RecordEncoder::Row RecordEncoder::row_of(models::Records& records, Eigen::Index row) {
+  return {records.features.col(row).data(), &records.targets[row],
+          records.groups.empty() ? nullptr : &records.groups[static_cast<std::size_t>(row)]};
 }
 
 void RecordEncoder::put_missing(const Field& field, double* features, double& out) {
@@ -127,14 +160,20 @@ void RecordEncoder::put_missing(const Field& field, double* features, double& ou
   if (column.missing->indicator && features != nullptr) features[field.offset + 1] = 1.0;
 }
 
-RecordEncoder::Expected RecordEncoder::encode_missing(std::size_t column, double* features, double& target) {
-  const Field& field = fields_[column];
-  if (field.kind != Kind::Number && field.kind != Kind::NumericTarget) return encode(column, "", features, target);
+RecordEncoder::Expected RecordEncoder::encode_missing(std::size_t column, const Row& row) {
+  Field& field = fields_[column];
+  if (const Sensitive& sensitive = sensitive_[column]; sensitive.step != 0) {
+    // As a file writes it that has a text for what is not known.
+    const std::string_view nothing = sensitive.missing.empty() ? "" : std::string_view(sensitive.missing.front());
+    if (Expected expected = encode_group(sensitive, nothing, facts_[sensitive.facts], *row.group); expected != nullptr)
+      return expected;
+  }
+  if (field.kind != Kind::Number && field.kind != Kind::NumericTarget) return encode_field(field, "", row);
   if (!field.numeric.missing) return &field.expected_declared;
   if (field.kind == Kind::Number) {
-    put_missing(field, features, features[field.offset]);
+    put_missing(field, row.features, row.features[field.offset]);
   } else {
-    put_missing(field, nullptr, target);
+    put_missing(field, nullptr, *row.target);
   }
   return nullptr;
 }
@@ -160,16 +199,39 @@ RecordEncoder::Expected RecordEncoder::encode_number(Field& field, std::string_v
   return nullptr;
 }
 
-RecordEncoder::Expected RecordEncoder::encode(std::size_t column, std::string_view cell, double* features,
-                                              double& target) {
-  Field& field = fields_[column];
+RecordEncoder::Expected RecordEncoder::encode_group(const Sensitive& sensitive, std::string_view cell,
+                                                    ColumnFacts& facts, std::int32_t& group) {
+  const auto found = sensitive.values.find(cell);
+  if (found == sensitive.values.end()) {
+    if (std::find(sensitive.missing.begin(), sensitive.missing.end(), cell) == sensitive.missing.end())
+      return &sensitive.expected;
+    ++facts.missing;
+    group = models::Records::kUnknownGroup;
+    return nullptr;
+  }
+  ++facts.counts[found->second];
+  // Where one of the columns is not known, neither is the group.
+  if (group != models::Records::kUnknownGroup)
+    group += sensitive.step * static_cast<std::int32_t>(sensitive.groups[found->second]);
+  return nullptr;
+}
+
+RecordEncoder::Expected RecordEncoder::encode(std::size_t column, std::string_view cell, const Row& row) {
+  if (const Sensitive& sensitive = sensitive_[column]; sensitive.step != 0) {
+    if (Expected expected = encode_group(sensitive, cell, facts_[sensitive.facts], *row.group); expected != nullptr)
+      return expected;
+  }
+  return encode_field(fields_[column], cell, row);
+}
+
+RecordEncoder::Expected RecordEncoder::encode_field(Field& field, std::string_view cell, const Row& row) {
   switch (field.kind) {
     case Kind::Skipped:
       return nullptr;
     case Kind::Number:
-      return encode_number(field, cell, features, features[field.offset]);
+      return encode_number(field, cell, row.features, row.features[field.offset]);
     case Kind::NumericTarget:
-      return encode_number(field, cell, nullptr, target);
+      return encode_number(field, cell, nullptr, *row.target);
     case Kind::Category:
     case Kind::BinaryTarget:
     case Kind::ClassTarget: {
@@ -181,11 +243,11 @@ RecordEncoder::Expected RecordEncoder::encode(std::size_t column, std::string_vi
       }
       ++facts_[field.facts].counts[found->second];
       if (field.kind == Kind::Category) {
-        features[field.offset + found->second] = 1.0;
+        row.features[field.offset + found->second] = 1.0;
       } else if (field.kind == Kind::ClassTarget) {
-        target = static_cast<double>(found->second);
+        *row.target = static_cast<double>(found->second);
       } else {
-        target = found->second == 1 ? 1.0 : -1.0;
+        *row.target = found->second == 1 ? 1.0 : -1.0;
       }
       return nullptr;
     }

@@ -11,6 +11,7 @@
 #include "shared/base/result.hpp"
 #include "shared/data/numbers.hpp"
 #include "shared/data/schema.hpp"
+#include "shared/models/linear_model.hpp"
 
 namespace undertone::data {
 
@@ -36,15 +37,27 @@ class RecordEncoder {
   /// Why a cell was refused: what was expected, never what was found (decision 12).
   using Expected = const std::string*;
 
+  /// Where a record's numbers are put.
+  struct Row {
+    double* features = nullptr;  // [width], zero before the record's first cell
+    double* target = nullptr;
+    std::int32_t* group = nullptr;  // 0 before the first cell; not looked at without sensitive columns
+  };
+  /// The row of an encoded table. @param records with columns of the width, and groups where there are `groups()`
+  [[nodiscard]] static Row row_of(models::Records& records, Eigen::Index row);
+
   /// Encodes one cell of a record. Columns that the schema does not name are skipped.
-  /// @param features [width], zero before the record's first cell
   /// @return null if the cell is good
-  [[nodiscard]] Expected encode(std::size_t column, std::string_view cell, double* features, double& target);
+  [[nodiscard]] Expected encode(std::size_t column, std::string_view cell, const Row& row);
   /// The same of a cell that is known to hold nothing, however its column writes that.
-  [[nodiscard]] Expected encode_missing(std::size_t column, double* features, double& target);
+  [[nodiscard]] Expected encode_missing(std::size_t column, const Row& row);
 
   [[nodiscard]] std::size_t width() const noexcept { return width_; }
-  [[nodiscard]] bool reads(std::size_t column) const { return fields_[column].kind != Kind::Skipped; }
+  /// Whether records have groups.
+  [[nodiscard]] bool groups() const noexcept { return groups_; }
+  [[nodiscard]] bool reads(std::size_t column) const {
+    return fields_[column].kind != Kind::Skipped || sensitive_[column].step != 0;
+  }
   [[nodiscard]] const std::vector<ColumnFacts>& facts() const noexcept { return facts_; }
 
  private:
@@ -65,11 +78,26 @@ class RecordEncoder {
     std::string expected_inside;
     std::string expected_declared;  // of a value that is missing where the schema has none missing
   };
+  /// Of a sensitive column: which group each of its values is in, and how many groups of the columns after it make one
+  /// of this one's.
+  struct Sensitive {
+    std::int32_t step = 0;  // 0: the column is no sensitive one
+    std::size_t facts = 0;
+    Index values;
+    std::vector<std::size_t> groups;  // [categories]
+    std::vector<std::string> missing;
+    std::string expected;
+  };
+  [[nodiscard]] static Expected encode_group(const Sensitive& sensitive, std::string_view cell, ColumnFacts& facts,
+                                             std::int32_t& group);
+  [[nodiscard]] Expected encode_field(Field& field, std::string_view cell, const Row& row);
   [[nodiscard]] Expected encode_number(Field& field, std::string_view cell, double* features, double& out);
   /// @pre the schema says what stands for missing values of this column
   void put_missing(const Field& field, double* features, double& out);
 
-  std::vector<Field> fields_;  // one a column of the file
+  std::vector<Field> fields_;         // one a column of the file
+  std::vector<Sensitive> sensitive_;  // one a column of the file, which may be a feature besides
+  bool groups_ = false;
   std::vector<ColumnFacts> facts_;
   std::size_t width_ = 0;
   NumberForm numbers_;

@@ -1,5 +1,8 @@
 #include "shared/data/schema.hpp"
 
+#include <algorithm>
+#include <limits>
+
 namespace undertone::data {
 
 const std::string& name_of(const FeatureColumn& column) {
@@ -10,6 +13,12 @@ const std::string& label_column(const Schema& schema) {
   if (const auto* binary = std::get_if<BinaryLabel>(&schema.label)) return binary->column;
   if (const auto* classes = std::get_if<ClassLabel>(&schema.label)) return classes->column;
   return std::get<NumericLabel>(schema.label).column.name;
+}
+
+std::size_t class_count(const Schema& schema) {
+  if (std::holds_alternative<BinaryLabel>(schema.label)) return 2;
+  const auto* several = std::get_if<ClassLabel>(&schema.label);
+  return several == nullptr ? 0 : several->classes.size();
 }
 
 std::size_t encoded_width(const FeatureColumn& column) {
@@ -33,6 +42,49 @@ std::vector<std::string> encoded_names(const Schema& schema) {
     }
     names.push_back(name_of(column));
     if (encoded_width(column) == 2) names.push_back(name_of(column) + " missing");
+  }
+  return names;
+}
+
+ColumnGroups groups_of(const SensitiveColumn& column) {
+  constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
+  ColumnGroups out;
+  out.of_values.assign(column.categories.size(), kNone);
+  for (std::size_t value = 0; value < column.categories.size(); ++value) {
+    if (out.of_values[value] != kNone) continue;
+    out.of_values[value] = out.names.size();
+    std::string name = column.categories[value];
+    for (const std::vector<std::string>& together : column.merged) {
+      if (std::find(together.begin(), together.end(), column.categories[value]) == together.end()) continue;
+      for (std::size_t other = value + 1; other < column.categories.size(); ++other) {
+        if (std::find(together.begin(), together.end(), column.categories[other]) == together.end()) continue;
+        out.of_values[other] = out.names.size();
+        name += " or " + column.categories[other];
+      }
+    }
+    out.names.push_back(std::move(name));
+  }
+  return out;
+}
+
+std::size_t group_count(const Schema& schema) {
+  if (schema.sensitive.empty()) return 0;
+  std::size_t count = 1;
+  for (const SensitiveColumn& column : schema.sensitive)
+    count = std::min(count * groups_of(column).names.size(), kGroupsMax + 1);
+  return count;
+}
+
+std::vector<std::string> group_names(const Schema& schema) {
+  std::vector<std::string> names;
+  for (const SensitiveColumn& column : schema.sensitive) {
+    const ColumnGroups own = groups_of(column);
+    std::vector<std::string> longer;
+    for (std::size_t before = 0; before < std::max<std::size_t>(names.size(), 1); ++before) {
+      for (const std::string& name : own.names)
+        longer.push_back((names.empty() ? "" : names[before] + ", ") + column.name + "=" + name);
+    }
+    names = std::move(longer);
   }
   return names;
 }

@@ -63,19 +63,47 @@ struct ClassLabel {
   friend bool operator==(const ClassLabel&, const ClassLabel&) = default;
 };
 
+/// A column that says which group a record is in, for fairness. It is no feature: models do not read it.
+struct SensitiveColumn {
+  std::string name;
+  std::vector<std::string> categories;  // the public list of values
+  /// Values that count as one group, such as several that are too rare for groups of their own. Each is one of the
+  /// categories, and is in one list at most.
+  std::vector<std::vector<std::string>> merged;
+  std::vector<std::string> missing;  // what is written where the value is not known; without it that is an error
+  bool also_feature = false;         // the column may be a feature besides: then models read it
+  friend bool operator==(const SensitiveColumn&, const SensitiveColumn&) = default;
+};
+
 /// What every silo's file holds. Everything here is public and fixed without looking at records.
 struct Schema {
   std::variant<BinaryLabel, NumericLabel, ClassLabel> label;
   std::vector<FeatureColumn> features;
+  std::vector<SensitiveColumn> sensitive = {};
   friend bool operator==(const Schema&, const Schema&) = default;
 };
 
 [[nodiscard]] const std::string& name_of(const FeatureColumn& column);
 [[nodiscard]] const std::string& label_column(const Schema& schema);
+/// How many values the label has: 0 of a number.
+[[nodiscard]] std::size_t class_count(const Schema& schema);
 /// How many numbers a record's features become.
 [[nodiscard]] std::size_t encoded_width(const FeatureColumn& column);
 [[nodiscard]] std::size_t encoded_width(const Schema& schema);
 /// One name for each encoded feature: "age", "age missing", "sex=female".
 [[nodiscard]] std::vector<std::string> encoded_names(const Schema& schema);
+
+/// The groups of one column: each a category, or several that were merged. A group stands where its first category
+/// stands in the list.
+struct ColumnGroups {
+  std::vector<std::string> names;      // "Female", or "Amer-Indian or Other"
+  std::vector<std::size_t> of_values;  // [categories]: the group that each value is in
+};
+[[nodiscard]] ColumnGroups groups_of(const SensitiveColumn& column);
+inline constexpr std::size_t kGroupsMax = 1024;
+/// How many groups the sensitive columns make together: the product over them, at most kGroupsMax + 1; 0 without any.
+[[nodiscard]] std::size_t group_count(const Schema& schema);
+/// One name for each group, the last column's groups fastest: "sex=Female, race=White". @pre at most kGroupsMax
+[[nodiscard]] std::vector<std::string> group_names(const Schema& schema);
 
 }  // namespace undertone::data

@@ -16,6 +16,7 @@ models::Records select(const models::Records& records, const std::vector<std::si
     const auto from = static_cast<Eigen::Index>(order[first + i]);
     out.features.col(static_cast<Eigen::Index>(i)) = records.features.col(from);
     out.targets[static_cast<Eigen::Index>(i)] = records.targets[from];
+    if (!records.groups.empty()) out.groups.push_back(records.group_of(from));
   }
   return out;
 }

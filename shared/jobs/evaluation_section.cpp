@@ -9,8 +9,9 @@ constexpr std::uint64_t kEvaluationsMax = 10'000;
 
 }  // namespace
 
-Evaluation parse_evaluation(config::Section& root, const models::Model& model, releases::Unit unit,
-                            std::uint64_t rounds, config::Problems& problems) {
+Evaluation parse_evaluation(config::Section& root, const models::Model& model, const data::Schema& schema,
+                            releases::Unit unit, std::uint64_t rounds, config::Problems& problems) {
+  using Kind = models::MetricDetail::Kind;
   root.otherwise("evaluation", nlohmann::json::object());
   config::Section section = root.object("evaluation", "may be left out");
   section.otherwise("every", 0);
@@ -19,10 +20,11 @@ Evaluation parse_evaluation(config::Section& root, const models::Model& model, r
   out.every =
       static_cast<std::uint64_t>(section.integer("every", 0, static_cast<std::int64_t>(releases::kRoundsMax),
                                                  "evaluate after so many steps; 0 (default): only after the last"));
-  out.detail = section.choice<models::MetricDetail>(
-      "metrics", {{"basic", models::MetricDetail::Basic}, {"detailed", models::MetricDetail::Detailed}},
+  out.detail.kind = section.choice<Kind>(
+      "metrics", {{"basic", Kind::Basic}, {"detailed", Kind::Detailed}, {"groups", Kind::Groups}},
       "basic (default): loss, accuracy, share of positives; of a number the loss alone. detailed: also confusion table "
-      "and AUC; of a number RMSE, MAE, R^2. Public holdouts are evaluated exactly either way; of private ones more "
+      "and AUC; of a number RMSE, MAE, R^2. groups: also a confusion table of each group of the sensitive columns, and "
+      "how far groups are apart. Public holdouts are evaluated exactly either way; of private ones more "
       "numbers share the same noised answer, so each has more noise");
   if (unit == releases::Unit::Person || section.recording()) {
     section.otherwise("persons", "mean");
@@ -36,10 +38,23 @@ Evaluation parse_evaluation(config::Section& root, const models::Model& model, r
   section.finish();
   constexpr Eigen::Index kTableClassesMax = 32;  // of a confusion table, which every evaluation brings
   if (const models::Network* network = model.network();
-      network != nullptr && out.detail == models::MetricDetail::Detailed && network->classes() > kTableClassesMax) {
+      network != nullptr && out.detail.kind != Kind::Basic && network->classes() > kTableClassesMax) {
     problems.add("/evaluation/metrics", fmt::format("expected \"basic\": a confusion table is of at most {} classes, "
                                                     "the label has {}",
                                                     kTableClassesMax, network->classes()));
+  }
+  if (out.detail.kind == Kind::Groups) {
+    constexpr Eigen::Index kTablePlacesMax = 65'536;
+    out.detail.groups = static_cast<Eigen::Index>(data::group_count(schema));
+    const auto classes = static_cast<Eigen::Index>(data::class_count(schema));
+    if (out.detail.groups == 0)
+      problems.add("/evaluation/metrics", "expected \"basic\" or \"detailed\": data/sensitive names no column");
+    if (!model.classifies())
+      problems.add("/evaluation/metrics", "expected \"basic\" or \"detailed\": groups are compared by classes");
+    if (out.detail.places(classes) > kTablePlacesMax)
+      problems.add("/evaluation/metrics", fmt::format("expected at most {} places in all groups' tables, got {}: merge "
+                                                      "groups",
+                                                      kTablePlacesMax, out.detail.places(classes)));
   }
   if (out.every != 0 && rounds / out.every > kEvaluationsMax) {
     problems.add("/evaluation/every",

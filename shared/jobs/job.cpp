@@ -282,7 +282,7 @@ Result<ReadJob> read_job(const nlohmann::json& document, config::Problems& probl
     check_public(*public_terms, around, problems);
     if (problems.none()) count_alike(*public_terms, around);
   }
-  const Evaluation evaluation = parse_evaluation(root, model, privacy.unit, algorithm.rounds, problems);
+  const Evaluation evaluation = parse_evaluation(root, model, schema, privacy.unit, algorithm.rounds, problems);
   std::optional<SimulationData> simulation = parse_simulation(root, silo_facts(cohort), privacy.unit);
   root.finish();
   if (!problems.none()) return problems.error();

@@ -5,12 +5,13 @@
 #include <map>
 #include <numbers>
 
+#include "shared/jobs/group_metrics.hpp"
+
 namespace undertone::jobs {
 namespace {
 
-constexpr double kQuantile = 1.959964;  // of the standard normal law at 0.975
-constexpr double kSame = 0.005;         // a share of other answers below which a model says the same of every record
-constexpr double kCap = 0.98;           // of what a loss is clipped at: beyond this it is nearly always there
+constexpr double kSame = 0.005;  // a share of other answers below which a model says the same of every record
+constexpr double kCap = 0.98;    // of what a loss is clipped at: beyond this it is nearly always there
 
 using Named = std::vector<std::pair<std::string, double>>;
 using Values = std::vector<double>;
@@ -22,6 +23,7 @@ class Reading {
     const std::vector<std::string_view> names = model.metric_names();
     for (std::size_t m = 0; m < std::min(names.size(), values.size()); ++m) at_.emplace(names[m], m);
     named_ = names.size();
+    detailed_ = model.detail().detailed();
   }
   [[nodiscard]] std::optional<double> of(std::string_view name) const {
     const auto found = at_.find(name);
@@ -29,12 +31,16 @@ class Reading {
   }
   /// Bins, from the first.
   [[nodiscard]] double bin(std::size_t place) const { return (*values_)[named_ + place]; }
-  [[nodiscard]] bool has_bins(std::size_t bins) const { return bins > 0 && values_->size() == named_ + bins; }
+  /// Whether these are the bins of a detailed evaluation, and so many.
+  [[nodiscard]] bool has_bins(std::size_t bins) const {
+    return detailed_ && bins > 0 && values_->size() == named_ + bins;
+  }
 
  private:
   const Values* values_;
   std::map<std::string, std::size_t, std::less<>> at_;
   std::size_t named_ = 0;
+  bool detailed_ = false;
 };
 
 std::size_t label_classes(const JobTerms& job) {
@@ -256,6 +262,9 @@ std::vector<MetricValue> metric_values(const JobTerms& job, const algorithms::Me
     }
     if (noised) one.noise_stddev = std::sqrt(variance);
   }
+  if (const std::optional<GroupTables> groups = group_tables(job, row)) {
+    for (MetricValue& gap : group_gaps(*groups)) out.push_back(std::move(gap));
+  }
   return out;
 }
 
@@ -286,6 +295,9 @@ std::vector<std::string> verdicts(const JobTerms& job, const algorithms::Metrics
     judge_regression(values, out);
   }
   const double cap = job.model->metric_scales().front();
+  if (const std::optional<GroupTables> groups = group_tables(job, row)) {
+    for (std::string& sentence : group_verdicts(*groups)) out.push_back(std::move(sentence));
+  }
   if (const MetricValue* loss = value_named(values, "loss");
       loss != nullptr && loss->value - reach(*loss) > kCap * cap) {
     out.push_back(

@@ -7,21 +7,15 @@
 
 #include "shared/algorithms/federated_algorithm.hpp"
 #include "shared/jobs/job.hpp"
+#include "shared/jobs/metric_value.hpp"
 
 namespace undertone::jobs {
-
-/// A number that an evaluation says or that follows from it, such as an accuracy or an RMSE in the label's unit.
-struct MetricValue {
-  std::string name;
-  double value = 0.0;
-  /// Of what the silos' noise does to it, to first order. Nothing where there is no noise, or none that is known.
-  std::optional<double> noise_stddev;
-};
 
 /// What an evaluation says, for people: the model's metrics by name, then what follows from them.
 ///   label of two values: majority_class_accuracy; in detail also auc, of scores in bins (a record of each class with
 ///     scores in the same bin counts one half)
 ///   several classes, in detail: majority_class_accuracy
+///   by groups: how far the groups are apart, @see group_gaps
 ///   a number, in detail: rmse, mae, label_mean, label_stddev, prediction_stddev in the label's unit, predictions cut
 ///   to
 ///     its public bounds; r_squared = 1 - rmse^2 / label_stddev^2

@@ -1,5 +1,6 @@
 #include "shared/jobs/schema_section.hpp"
 
+#include <algorithm>
 #include <array>
 #include <fmt/ranges.h>
 
@@ -16,6 +17,7 @@ using data::NumericColumn;
 
 constexpr std::size_t kFeaturesMax = 100'000;
 constexpr std::size_t kCategoriesMax = 10'000;
+constexpr std::size_t kSensitiveMax = 16;  // columns
 // What follows from a column's bounds, their squares, the products of several columns' widths and the inverses of all
 // of them, is finite and not 0: up to the sixth power.
 constexpr double kBoundMax = 1e50;
@@ -100,6 +102,72 @@ CategoricalColumn parse_categorical(config::Section& section) {
   return column;
 }
 
+data::SensitiveColumn parse_sensitive(config::Section& section) {
+  data::SensitiveColumn column;
+  column.name = section.text("column", "the column's name in the file's header");
+  column.categories =
+      section.texts("categories", "the public list of values; each is a group of its own but for what is merged",
+                    {1, data::kGroupsMax, true});
+  if (section.has("merged")) {
+    std::set<std::string> taken;
+    for (config::Section together :
+         section.objects("merged", 0, data::kGroupsMax, "values that count as one group, list by list")) {
+      column.merged.push_back(
+          together.texts("values", "two or more of the categories, in no other list", {2, data::kGroupsMax, true}));
+      for (const std::string& value : column.merged.back()) {
+        const bool listed =
+            std::find(column.categories.begin(), column.categories.end(), value) != column.categories.end();
+        if (!section.recording() && (!listed || !taken.insert(value).second))
+          together.problem("values", fmt::format("expected categories of the column, each in one list, got \"{}\"",
+                                                 plain_text(value)));
+      }
+      together.finish();
+    }
+  }
+  if (section.has("missing")) {
+    column.missing = section.texts(
+        "missing", "what is written where the value is not known; without it such a value is an error", {1});
+    for (const std::string& text : column.missing)
+      if (std::find(column.categories.begin(), column.categories.end(), text) != column.categories.end())
+        section.problem("missing", fmt::format("\"{}\" is a category besides", plain_text(text)));
+  }
+  if (section.has("also_feature"))
+    column.also_feature = section.boolean(
+        "also_feature", "the column may be one of the features, too, so that models read it (default false)");
+  return column;
+}
+
+void parse_sensitive_columns(config::Section& section, data::Schema& schema) {
+  if (!section.has("sensitive")) return;
+  std::set<std::string> features;
+  for (const data::FeatureColumn& column : schema.features) features.insert(data::name_of(column));
+  std::set<std::string> names;
+  for (config::Section sensitive :
+       section.objects("sensitive", 1, kSensitiveMax,
+                       "the columns that say which group a record is in, for fairness: no features, and not the label. "
+                       "Of several columns every combination of their values is a group")) {
+    schema.sensitive.push_back(parse_sensitive(sensitive));
+    const data::SensitiveColumn& column = schema.sensitive.back();
+    if (!names.insert(column.name).second) sensitive.problem("column", "stands twice");
+    if (column.name == data::label_column(schema)) sensitive.problem("column", "is the label");
+    if (features.count(column.name) != 0 && !column.also_feature)
+      sensitive.problem("column",
+                        "is a feature, too: models would read it. If that is meant, add \"also_feature\": true");
+    sensitive.finish();
+  }
+  if (data::group_count(schema) > data::kGroupsMax)
+    section.problem("sensitive", fmt::format("make more than {} groups together: merge some, or name fewer columns",
+                                             data::kGroupsMax));
+}
+
+Json to_json(const data::SensitiveColumn& column) {
+  Json out = {{"column", column.name}, {"categories", column.categories}};
+  for (const std::vector<std::string>& together : column.merged) out["merged"].push_back({{"values", together}});
+  if (!column.missing.empty()) out["missing"] = column.missing;
+  if (column.also_feature) out["also_feature"] = true;
+  return out;
+}
+
 Json to_json(const NumericColumn& column) {
   const auto shown = [&column](double value) -> Json {
     return column.date ? Json(data::show_date(value, *column.date)) : Json(value);
@@ -153,6 +221,7 @@ data::Schema parse_schema(config::Section section) {
     section.problem("features", fmt::format("expected at most {} encoded features, got {}", kFeaturesMax,
                                             data::encoded_width(schema)));
   }
+  parse_sensitive_columns(section, schema);
   section.finish();
   return schema;
 }
@@ -205,7 +274,9 @@ Json to_json(const data::Schema& schema) {
     features.push_back({{"column", categorical.name}, {"categories", categorical.categories}});
     if (categorical.others_allowed) features.back()["others_allowed"] = true;
   }
-  return {{"label", std::move(label)}, {"features", std::move(features)}};
+  Json out = {{"label", std::move(label)}, {"features", std::move(features)}};
+  for (const data::SensitiveColumn& column : schema.sensitive) out["sensitive"].push_back(to_json(column));
+  return out;
 }
 
 }  // namespace undertone::jobs

@@ -139,9 +139,12 @@ void LayeredModel::centred_metrics(const Eigen::Ref<const Eigen::VectorXd>& weig
   out[0] = (finite && judged.loss <= most ? std::max(judged.loss, 0.0) / most : 1.0) - 0.5;
   out[1] = finite && judged.right ? 0.5 : -0.5;
   if (!network_.has_bins()) return;
-  auto table = out.tail(classes() * classes());
+  auto table = out.tail(out.size() - static_cast<Eigen::Index>(network_.metric_names().size()));
   table.setZero();
-  if (judged.label >= 0) table[judged.label * classes() + judged.said] = 1.0;
+  const bool by_groups = !network_.detail().detailed();
+  const std::int32_t group = by_groups ? records.group_of(j) : 0;
+  if (judged.label < 0 || group < 0 || (by_groups && group >= network_.detail().groups)) return;
+  table[(group * classes() + judged.label) * classes() + judged.said] = 1.0;
 }
 
 template <class AddChunk>

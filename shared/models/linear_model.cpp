@@ -61,10 +61,15 @@ LinearModel LinearModel::evaluated(MetricDetail detail) const {
   return out;
 }
 
-bool LinearModel::has_bins() const noexcept { return detail_ == MetricDetail::Detailed && loss_.classifies(); }
+Eigen::Index LinearModel::bins() const noexcept {
+  if (!loss_.classifies()) return 0;
+  return detail_.detailed() ? 2 * kScoreBins : detail_.places(2);
+}
+
+bool LinearModel::has_bins() const noexcept { return bins() > 0; }
 
 std::vector<std::string_view> LinearModel::metric_names() const {
-  const bool detailed = detail_ == MetricDetail::Detailed;
+  const bool detailed = detail_.detailed();
   if (loss_.classifies()) {
     if (detailed) return {"loss", "accuracy", "positive_share", "predicted_positive_share"};
     return {"loss", "accuracy", "positive_share"};
@@ -77,7 +82,7 @@ std::vector<std::string_view> LinearModel::metric_names() const {
 }
 
 std::vector<double> LinearModel::metric_scales() const {
-  std::vector<double> out(metric_names().size() + (has_bins() ? 2 * kScoreBins : 0), 1.0);
+  std::vector<double> out(metric_names().size() + static_cast<std::size_t>(bins()), 1.0);
   out[0] = kLossMax;
   if (!loss_.classifies()) out[1] = kLossMax;
   return out;
@@ -105,11 +110,16 @@ void LinearModel::centred_metrics(const Eigen::Ref<const Eigen::VectorXd>& weigh
     out[1] = unit(loss_.value(0.0, target) / kLossMax);
   }
   const auto named = static_cast<Eigen::Index>(metric_names().size());
-  if (detail_ == MetricDetail::Detailed && loss_.classifies()) {
-    out[3] = z >= 0.0 ? 1.0 : 0.0;
-    out.tail(2 * kScoreBins).setZero();
-    out[named + (target > 0.0 ? kScoreBins : 0) + score_bin(z)] = 1.0;
-  } else if (detail_ == MetricDetail::Detailed) {
+  if (has_bins()) {
+    out.tail(bins()).setZero();
+    const std::int32_t group = records.group_of(j);
+    if (detail_.detailed()) {
+      out[3] = z >= 0.0 ? 1.0 : 0.0;
+      out[named + (target > 0.0 ? kScoreBins : 0) + score_bin(z)] = 1.0;
+    } else if (group >= 0 && group < detail_.groups) {
+      out[named + 4 * group + (target > 0.0 ? 2 : 0) + (z >= 0.0 ? 1 : 0)] = 1.0;
+    }
+  } else if (detail_.detailed()) {
     const double label = unit((target + 1.0) / 2.0);
     const double prediction = unit((z + 1.0) / 2.0);
     out.segment(2, 6) << std::pow(prediction - label, 2), std::abs(prediction - label), label, label * label,

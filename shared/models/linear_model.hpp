@@ -18,6 +18,10 @@ struct Records {
   /// Of persons, whose rows stand together: the first row of each, and the number of rows at the end. A person may have
   /// no row. Empty where every row is a unit by itself, a record.
   std::vector<std::int64_t> starts = {};
+  /// [rows]: the group of a row by its sensitive attribute, or -1 where it is not known. Empty where the schema names
+  /// no sensitive column.
+  std::vector<std::int32_t> groups = {};
+  static constexpr std::int32_t kUnknownGroup = -1;
 
   /// How many units there are: persons, or records. It is public; how many rows persons have is not.
   [[nodiscard]] Eigen::Index count() const noexcept {
@@ -25,6 +29,10 @@ struct Records {
   }
   [[nodiscard]] bool of_persons() const noexcept { return !starts.empty(); }
   [[nodiscard]] Eigen::Index rows() const noexcept { return targets.size(); }
+  /// @param row below rows()
+  [[nodiscard]] std::int32_t group_of(Eigen::Index row) const {
+    return groups.empty() ? kUnknownGroup : groups[static_cast<std::size_t>(row)];
+  }
 };
 
 /// f(w, (x, y)) = loss(<w, (x, 1)>, y), the last coordinate present with an intercept.
@@ -54,6 +62,7 @@ class LinearModel {
 
   /// The same model, evaluated in this detail.
   [[nodiscard]] LinearModel evaluated(MetricDetail detail) const;
+  [[nodiscard]] const MetricDetail& detail() const noexcept { return detail_; }
 
   /// What an evaluation adds up, in order; `metric_scales` holds the public factor that each was divided by to lie in
   /// [0, 1]. Where the loss classifies: loss (clipped), accuracy, positive_share. Else: loss, zero_model_loss (both
@@ -61,6 +70,8 @@ class LinearModel {
   /// In detail, where the loss classifies: predicted_positive_share, and of records of the negative and then of the
   /// positive class how many have a score in each of kScoreBins bins. Else, as shares of the label's public range with
   /// predictions cut to it: squared_error, absolute_error, and means of labels and predictions and of their squares.
+  /// By groups, where the loss classifies: how many of each group and label are said to be of each, group by group,
+  /// truth by truth, the negative one first. A record whose group is not known is in none of these.
   [[nodiscard]] std::vector<std::string_view> metric_names() const;
   /// Of the named metrics, then 1 for each of the bins, which have no names.
   [[nodiscard]] std::vector<double> metric_scales() const;
@@ -84,7 +95,8 @@ class LinearModel {
   LinearLoss loss_;
   Eigen::Index features_;
   bool intercept_;
-  MetricDetail detail_ = MetricDetail::Basic;
+  [[nodiscard]] Eigen::Index bins() const noexcept;
+  MetricDetail detail_ = {};
 };
 
 }  // namespace undertone::models

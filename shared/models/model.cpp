@@ -56,6 +56,12 @@ Model Model::evaluated(MetricDetail detail) const {
   return *this;
 }
 
+MetricDetail Model::detail() const noexcept {
+  if (const LinearModel* one = linear()) return one->detail();
+  if (const Network* one = network()) return one->detail();
+  return {};
+}
+
 double Model::metric_norm() const {
   const auto named = static_cast<double>(metric_names().size());
   const bool bins = std::visit([](const auto& kind) { return kind.has_bins(); }, kind_);

@@ -55,6 +55,7 @@ class Model {
 
   /// The same model, evaluated in this detail; moments know one detail alone.
   [[nodiscard]] Model evaluated(MetricDetail detail) const;
+  [[nodiscard]] MetricDetail detail() const noexcept;
   /// What an evaluation adds up, in order, and the public factor that each was divided by to lie in [0, 1]. Those that
   /// have names come first, and are less 1/2 in a record's vector; of the others, bins, a record is in one at most.
   [[nodiscard]] std::vector<std::string_view> metric_names() const;

@@ -48,10 +48,13 @@ Network Network::evaluated(MetricDetail detail) const {
 }
 
 std::vector<double> Network::metric_scales() const {
-  const auto places = static_cast<std::size_t>(has_bins() ? classes() * classes() : 0);
-  std::vector<double> out(metric_names().size() + places, 1.0);
+  std::vector<double> out(metric_names().size() + static_cast<std::size_t>(bins()), 1.0);
   out[0] = loss_max();
   return out;
+}
+
+Eigen::Index Network::bins() const noexcept {
+  return detail_.detailed() ? classes() * classes() : detail_.places(classes());
 }
 
 double Network::loss_max() const noexcept {

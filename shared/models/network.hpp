@@ -41,10 +41,11 @@ class Network {
   [[nodiscard]] Network evaluated(MetricDetail detail) const;
   /// What an evaluation adds up and the public factors it is divided by, as in LinearModel: loss (clipped at
   /// `loss_max`), accuracy. In detail, of each class how many records are said to be of each: a confusion table, row by
-  /// row, of which a record is in one place.
+  /// row, of which a record is in one place. By groups, such a table of each group.
   [[nodiscard]] std::vector<std::string_view> metric_names() const { return {"loss", "accuracy"}; }
   [[nodiscard]] std::vector<double> metric_scales() const;
-  [[nodiscard]] bool has_bins() const noexcept { return detail_ == MetricDetail::Detailed; }
+  [[nodiscard]] bool has_bins() const noexcept { return bins() > 0; }
+  [[nodiscard]] const MetricDetail& detail() const noexcept { return detail_; }
   /// max(4, 2 ln classes)
   [[nodiscard]] double loss_max() const noexcept;
 
@@ -52,7 +53,8 @@ class Network {
   Network(NetworkShape shape, std::vector<Layer> layers) : shape_(std::move(shape)), layers_(std::move(layers)) {}
   NetworkShape shape_;
   std::vector<Layer> layers_;
-  MetricDetail detail_ = MetricDetail::Basic;
+  [[nodiscard]] Eigen::Index bins() const noexcept;
+  MetricDetail detail_ = {};
 };
 
 }  // namespace undertone::models

@@ -15,6 +15,8 @@ Digest digest_of(const SigningKey& key, const char* what, const models::Records&
   ByteWriter bytes;
   bytes.doubles(records.features.data(), static_cast<std::size_t>(records.features.size()));
   bytes.doubles(records.targets.data(), static_cast<std::size_t>(records.targets.size()));
+  // What has no groups keeps the digest that it had.
+  for (const std::int32_t group : records.groups) bytes.i64(group);
   return key.keyed_digest(what, bytes.bytes());
 }
 

@@ -220,7 +220,7 @@ TEST(LayeredModelTest, MetricsAreTheLossByLoopsAndHits) {
 
 TEST(LayeredModelTest, DetailedMetricsHaveOnePlaceInTheConfusionTable) {
   const Network plain = Network::create({{1, 1, 2}, {}, 3}).value();
-  LayeredModel model(plain.evaluated(MetricDetail::Detailed));
+  LayeredModel model(plain.evaluated({MetricDetail::Kind::Detailed}));
   ASSERT_EQ(model.network().metric_scales().size(), 11U);
   Eigen::VectorXd weights = Eigen::VectorXd::Zero(model.dimension());
   weights[model.dimension() - 1] = 1.0;  // the last class's bias: it is said of every record

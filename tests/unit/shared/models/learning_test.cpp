@@ -112,7 +112,8 @@ TEST(LinearModelTest, MetricsAreCentredAndBounded) {
 }
 
 TEST(LinearModelTest, DetailedMetricsOfAClassNameThePredictionAndOneBinOfScores) {
-  const models::LinearModel model = LinearModel(Loss::Logistic, 1, false).evaluated(models::MetricDetail::Detailed);
+  const models::LinearModel model =
+      LinearModel(Loss::Logistic, 1, false).evaluated({models::MetricDetail::Kind::Detailed});
   models::Records records{Eigen::MatrixXd::Constant(1, 1, 1.0), Eigen::VectorXd::Constant(1, 1.0)};
   Eigen::VectorXd out(44);
   model.centred_metrics(Eigen::VectorXd::Constant(1, 1.25), records, 0, out);
@@ -137,7 +138,8 @@ TEST(LinearModelTest, DetailedMetricsOfAClassNameThePredictionAndOneBinOfScores)
 
 // Label 0.5 is the share 0.75 of its range, prediction 0 the share 0.5: the error is a quarter of it.
 TEST(LinearModelTest, DetailedMetricsOfANumberAreSharesOfItsRange) {
-  const models::LinearModel model = LinearModel(Loss::LeastSquares, 1, false).evaluated(models::MetricDetail::Detailed);
+  const models::LinearModel model =
+      LinearModel(Loss::LeastSquares, 1, false).evaluated({models::MetricDetail::Kind::Detailed});
   models::Records records{Eigen::MatrixXd::Zero(1, 1), Eigen::VectorXd::Constant(1, 0.5)};
   Eigen::VectorXd out(8);
   model.centred_metrics(Eigen::VectorXd::Constant(1, 1.0), records, 0, out);
