@@ -96,7 +96,7 @@ class ProductSilo final : public AuditedSilo {
     for (std::uint64_t round = 0; round < plan_.rounds(); ++round) {
       const releases::QuestionKind kind = plan_.release({round})->ask.kind();
       SeenRound seen;
-      if (kind != releases::QuestionKind::Statistic) seen.point = next(transcript);
+      if (releases::asked_at_point(kind)) seen.point = next(transcript);
       const wire::QueryMessage query{run, job_.point_type, {{round}, queries::question_of(kind, seen.point)}};
       if (Status answered = deliver(machine, query, &seen); !answered) return answered.error();
       transcript.push_back(std::move(seen));

@@ -65,4 +65,37 @@ std::uint64_t seed(config::Section& section) {
       section.integer("seed", 0, INT64_MAX, "public: chooses which iterate is the output"));
 }
 
+StepSchedule step_schedule(config::Section& section) {
+  using Kind = StepSchedule::Kind;
+  if (!section.has("schedule")) return {};
+  return {section.choice<Kind>(
+      "schedule",
+      {{"constant", Kind::Constant},
+       {"inverse_sqrt", Kind::InverseSqrt},
+       {"inverse_time", Kind::InverseTime},
+       {"cosine", Kind::Cosine}},
+      "of noisy_minibatch_sgd and dp_fermi: step_size times 1, 1/sqrt(r+1), 1/(r+1) or (1 + cos(pi r/R))/2 "
+      "in round r = 0 .. R-1 (default constant)")};
+}
+
+ServerOptimiser server_optimiser(config::Section& section) {
+  using Kind = ServerOptimiser::Kind;
+  if (!section.has("server")) return {};
+  config::Section server = section.object(
+      "server", "of noisy_minibatch_sgd and dp_fermi: what the coordinator steps along (default: the mean gradient)");
+  constexpr double kDecayMax = 0.999999;
+  ServerOptimiser out;
+  out.kind = server.choice<Kind>("kind", {{"none", Kind::None}, {"momentum", Kind::Momentum}, {"adam", Kind::Adam}},
+                                 "the mean gradient, or what it leaves of earlier ones");
+  if (out.kind == Kind::Momentum || server.recording())
+    out.beta = server.number("beta", 0.0, kDecayMax, "of momentum: m <- beta m + g");
+  if (out.kind == Kind::Adam || server.recording()) {
+    out.beta = server.number("beta1", 0.0, kDecayMax, "of adam: of the mean of gradients");
+    out.beta2 = server.number("beta2", 0.0, kDecayMax, "of adam: of the mean of their squares");
+    out.epsilon = server.number("epsilon", 0.0, 1e9, "of adam: added to the root", true);
+  }
+  server.finish();
+  return out;
+}
+
 }  // namespace undertone::algorithms::keys

@@ -1,5 +1,6 @@
 #include "shared/algorithms/table.hpp"
 
+#include "shared/algorithms/fair/dp_fermi.hpp"
 #include "shared/algorithms/frank_wolfe/constrained_frank_wolfe.hpp"
 #include "shared/algorithms/frank_wolfe/one_shot_frank_wolfe.hpp"
 #include "shared/algorithms/frank_wolfe/private_frank_wolfe.hpp"
@@ -69,6 +70,7 @@ constexpr NamedMethod kMethods[] = {
     {PolyFrankWolfe::kName, PolyFrankWolfe::parse},
     {TreeFrankWolfe::kName, TreeFrankWolfe::parse},
     {ThrowAway::kName, ThrowAway::parse},
+    {DpFermi::kName, DpFermi::parse},
 };
 
 }  // namespace

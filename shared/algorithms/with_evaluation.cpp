@@ -47,9 +47,8 @@ Step WithEvaluation::current() {
     outcome.metrics = metrics_;
     return Finished{std::move(outcome)};
   }
-  auto query = std::get<queries::Query>(std::move(step));
-  query.round = RoundIndex{round_};
-  return query;
+  std::get<queries::Query>(step).round = RoundIndex{round_};
+  return step;
 }
 
 Result<Step> WithEvaluation::advance(const folds::Gathered& gathered) {

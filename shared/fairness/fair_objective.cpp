@@ -57,15 +57,9 @@ Result<FairObjective> FairObjective::create(const GroupedRecords& records, Notio
 
 std::optional<std::size_t> FairObjective::bucket_of(std::size_t record) const {
   if (records_->groups[record] == GroupedRecords::kUnknownGroup) return std::nullopt;
-  switch (notion_) {
-    case Notion::DemographicParity:
-      return 0;
-    case Notion::EqualisedOdds:
-      return static_cast<std::size_t>(records_->labels[record]);
-    case Notion::EqualOpportunity:
-      break;
-  }
-  return records_->labels[record] == advantaged_ ? std::optional<std::size_t>(0) : std::nullopt;
+  const Grouping grouping{notion_, records_->group_count, records_->classes, advantaged_};
+  const std::optional<Eigen::Index> bucket = grouping.bucket_of(records_->labels[record]);
+  return bucket ? std::optional(static_cast<std::size_t>(*bucket)) : std::nullopt;
 }
 
 FairObjective::Point FairObjective::origin() const {

@@ -1,21 +1,14 @@
 #pragma once
 
 #include <Eigen/Core>
-#include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "shared/base/result.hpp"
+#include "shared/fairness/notion.hpp"
 
 namespace undertone::fairness {
-
-/// Which independence of prediction and group is asked for. Source: spec fair-learning 1; thesis Definitions 13, 71.
-enum class Notion : std::uint8_t {
-  DemographicParity,  // the prediction does not depend on the group
-  EqualisedOdds,      // nor does it among the records of any one label
-  EqualOpportunity    // nor among those of one label, the advantaged one
-};
 
 /// Records with a label and, where it is known, a group.
 struct GroupedRecords {

@@ -154,6 +154,8 @@ Result<ReadJob> read_job(const nlohmann::json& document, config::Problems& probl
   const Wire wire = parse_wire(root);
 
   algorithms::Problem problem{model.dimension(), domain, regulariser, wire.points};
+  problem.groups = static_cast<std::uint32_t>(data::group_count(schema));
+  problem.classes = static_cast<std::uint32_t>(data::class_count(schema));
   if (!model.is_convex() && problems.none()) problem.start_near(model.start(choice.seed));
   std::optional<Initial> initial;
   if (root.has("initial")) {

@@ -53,7 +53,9 @@ AnswerWork work_of_map(const Release& release) {
                  [&](const releases::FeaturesMap& map) {
                    return release.ask.records.persons ? AnswerWork{width * rows, 0.0, kRecordsMax} : one_pass(map);
                  },
-                 [&](const releases::PathMap& map) { return one_pass(map); }},
+                 [&](const releases::PathMap& map) { return one_pass(map); },
+                 [&](const releases::FairGradientMap& map) { return one_pass(map); },
+                 [&](const releases::GroupSharesMap& map) { return one_pass(map); }},
       release.ask.map);
 }
 

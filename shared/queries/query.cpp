@@ -31,6 +31,12 @@ releases::QuestionKind kind_of(const Question& question) noexcept {
     }
     releases::QuestionKind operator()(const PathQuestion&) const noexcept { return releases::QuestionKind::Path; }
     releases::QuestionKind operator()(const ScoresQuestion&) const noexcept { return releases::QuestionKind::Scores; }
+    releases::QuestionKind operator()(const FairGradientQuestion&) const noexcept {
+      return releases::QuestionKind::FairGradient;
+    }
+    releases::QuestionKind operator()(const GroupSharesQuestion&) const noexcept {
+      return releases::QuestionKind::GroupShares;
+    }
   };
   return std::visit(Kind{}, question);
 }
@@ -54,13 +60,18 @@ Question question_of(releases::QuestionKind kind, Eigen::VectorXd point) {
       return PathQuestion{std::move(point)};
     case releases::QuestionKind::Scores:
       return ScoresQuestion{std::move(point)};
+    case releases::QuestionKind::FairGradient:
+      return FairGradientQuestion{std::move(point)};
+    case releases::QuestionKind::GroupShares:
+      UNDERTONE_CHECK(point.size() == 0);
+      return GroupSharesQuestion{};
   }
   UNDERTONE_CHECK(false);
 }
 
 std::vector<NamedPoint> named_points(const Question& question) {
   const Eigen::VectorXd& all = point_of(question);
-  if (std::holds_alternative<StatisticQuestion>(question)) return {};
+  if (!releases::asked_at_point(kind_of(question))) return {};
   const bool controlled = std::holds_alternative<ControlledRunQuestion>(question);
   if (!controlled && !std::holds_alternative<GradientDifferenceQuestion>(question)) return {{"point", all}};
   const Eigen::Index d = all.size() / 2;
@@ -80,7 +91,8 @@ double distance_of(const Question& question, double exponent) {
 const Eigen::VectorXd& point_of(const Question& question) noexcept {
   static const Eigen::VectorXd none;
   return std::visit(Overloaded{[](const auto& asked) -> const Eigen::VectorXd& { return asked.point; },
-                               [](const StatisticQuestion& /*asked*/) -> const Eigen::VectorXd& { return none; }},
+                               [](const StatisticQuestion& /*asked*/) -> const Eigen::VectorXd& { return none; },
+                               [](const GroupSharesQuestion& /*asked*/) -> const Eigen::VectorXd& { return none; }},
                     question);
 }
 

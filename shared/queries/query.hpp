@@ -47,9 +47,16 @@ struct PathQuestion {
 struct ScoresQuestion {
   Eigen::VectorXd point;  // [d + asked]: the point, then the vertices' numbers
 };
+/// The two parts of a fair gradient. @see releases::FairGradientMap, fairness::FairBlocks
+struct FairGradientQuestion {
+  Eigen::VectorXd point;  // [d + weights + cells]: the model's point, every W, the groups' shares
+};
+/// The groups' shares. @see releases::GroupSharesMap
+struct GroupSharesQuestion {};
 /// One alternative per kind; public points only. There is no clip, noise, batch size or sampling field to fill.
-using Question = std::variant<GradientQuestion, MetricsQuestion, GradientDifferenceQuestion, LocalRunQuestion,
-                              StatisticQuestion, ControlledRunQuestion, PathQuestion, ScoresQuestion>;
+using Question =
+    std::variant<GradientQuestion, MetricsQuestion, GradientDifferenceQuestion, LocalRunQuestion, StatisticQuestion,
+                 ControlledRunQuestion, PathQuestion, ScoresQuestion, FairGradientQuestion, GroupSharesQuestion>;
 /// The question of a kind at a point. @param point of the ask's size, @see releases::Ask::point_size
 [[nodiscard]] Question question_of(releases::QuestionKind kind, Eigen::VectorXd point);
 

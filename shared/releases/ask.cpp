@@ -25,6 +25,10 @@ std::string_view to_string(QuestionKind kind) noexcept {
       return "path";
     case QuestionKind::Scores:
       return "scores";
+    case QuestionKind::FairGradient:
+      return "fair_gradient";
+    case QuestionKind::GroupShares:
+      return "group_shares";
   }
   return "";
 }
@@ -99,7 +103,9 @@ QuestionKind kind_of(const RecordMap& map) noexcept {
                                [](const PathMap& /*map*/) { return QuestionKind::Path; },
                                [](const ScoresMap& /*map*/) { return QuestionKind::Scores; },
                                [](const LocalChoicesMap& /*map*/) { return QuestionKind::LocalRun; },
-                               [](const MinimiserMap& /*map*/) { return QuestionKind::LocalRun; }},
+                               [](const MinimiserMap& /*map*/) { return QuestionKind::LocalRun; },
+                               [](const FairGradientMap& /*map*/) { return QuestionKind::FairGradient; },
+                               [](const GroupSharesMap& /*map*/) { return QuestionKind::GroupShares; }},
                     map);
 }
 
@@ -180,7 +186,12 @@ Eigen::Index Ask::point_size(Eigen::Index model_dimension) const noexcept {
       return static_cast<Eigen::Index>(path()->nodes.size()) * model_dimension;
     case QuestionKind::Scores:
       return model_dimension + dimension;
+    case QuestionKind::FairGradient: {
+      const fairness::Grouping& grouping = std::get<FairGradientMap>(map).terms.grouping;
+      return model_dimension + grouping.weights() + grouping.cells();
+    }
     case QuestionKind::Statistic:
+    case QuestionKind::GroupShares:
       break;
   }
   return 0;
@@ -281,26 +292,28 @@ bool takes_persons(const Ask& ask) {
         ask.kind() != QuestionKind::LocalRun)))
     return false;
   return std::visit(
-      Overloaded{[](const GradientMap& /*map*/) { return true; },
-                 [](const GradientDifferenceMap& /*map*/) { return true; },
-                 [](const MetricsMap& /*map*/) { return true; }, [](const ScoresMap& /*map*/) { return true; },
-                 [](const PathMap& /*map*/) { return true; },
-                 // Control variates carry what a person said from round to round.
-                 [](const LocalRunMap& map) { return !map.steps.controlled; },
-                 [](const LocalChoicesMap& /*map*/) { return true; },
-                 // The proof is for a Hessian of rank one, a record's.
-                 [](const MinimiserMap& /*map*/) { return false; },
-                 // Totals of persons are of feature maps.
-                 [&](const StatisticMap& /*map*/) {
-                   return ask.reports() != nullptr && ask.records.persons &&
-                          ask.records.persons->form == PersonContribution::Form::Mean;
-                 },
-                 [&](const FeaturesMap& map) {
-                   using Shape = PersonContribution::Form;
-                   const Shape form = ask.records.persons ? ask.records.persons->form : Shape::Mean;
-                   const bool sums = std::holds_alternative<SumForm>(ask.form);
-                   return form == Shape::Mean || (sums && contributes_to(map, form));
-                 }},
+      Overloaded{
+          [](const GradientMap& /*map*/) { return true; }, [](const GradientDifferenceMap& /*map*/) { return true; },
+          [](const MetricsMap& /*map*/) { return true; }, [](const ScoresMap& /*map*/) { return true; },
+          [](const PathMap& /*map*/) { return true; },
+          // Control variates carry what a person said from round to round.
+          [](const LocalRunMap& map) { return !map.steps.controlled; },
+          [](const LocalChoicesMap& /*map*/) { return true; },
+          // The proof is for a Hessian of rank one, a record's.
+          [](const MinimiserMap& /*map*/) { return false; },
+          // A person's records may be in several groups.
+          [](const FairGradientMap& /*map*/) { return false; }, [](const GroupSharesMap& /*map*/) { return false; },
+          // Totals of persons are of feature maps.
+          [&](const StatisticMap& /*map*/) {
+            return ask.reports() != nullptr && ask.records.persons &&
+                   ask.records.persons->form == PersonContribution::Form::Mean;
+          },
+          [&](const FeaturesMap& map) {
+            using Shape = PersonContribution::Form;
+            const Shape form = ask.records.persons ? ask.records.persons->form : Shape::Mean;
+            const bool sums = std::holds_alternative<SumForm>(ask.form);
+            return form == Shape::Mean || (sums && contributes_to(map, form));
+          }},
       ask.map);
 }
 

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "shared/fairness/fair_blocks.hpp"
 #include "shared/features/feature_map.hpp"
 #include "shared/geometry/domain.hpp"
 #include "shared/geometry/vertices.hpp"
@@ -85,8 +86,18 @@ struct MinimiserMap {
   geometry::Domain domain = geometry::Domain::whole_space();
   Eigen::VectorXd start = {};  // theta_0, in the domain: [d]
 };
+/// The gradient of loss + lambda x ERMI by the model, then that of ERMI's min-max form by the adversary W, each divided
+/// by a scale that follows from the question, so that both together are within the ask's bound, which is 1 in l2:
+/// [d + numbers of W]. @see fairness::FairBlocks
+struct FairGradientMap {
+  fairness::FairTerms terms;
+};
+/// In which bucket and group a record is, at no point: 1 in its cell, and 1 / cells less in all of them: [cells].
+struct GroupSharesMap {
+  fairness::Grouping grouping;
+};
 using RecordMap = std::variant<GradientMap, MetricsMap, GradientDifferenceMap, LocalRunMap, StatisticMap, FeaturesMap,
-                               PathMap, ScoresMap, LocalChoicesMap, MinimiserMap>;
+                               PathMap, ScoresMap, LocalChoicesMap, MinimiserMap, FairGradientMap, GroupSharesMap>;
 
 /// Their kinds, as messages and digests number them.
 enum class QuestionKind : std::uint8_t {
@@ -101,10 +112,19 @@ enum class QuestionKind : std::uint8_t {
   /// Of an estimate along a path of public points.
   Path = 7,
   /// Of vertices that the question names.
-  Scores = 8
+  Scores = 8,
+  /// At a point, a W and the groups' shares.
+  FairGradient = 9,
+  /// How large groups are.
+  GroupShares = 10
 };
-/// "gradient", "metrics", "difference", "local_run", "statistic", "controlled_run", "path", "scores"
+/// "gradient", "metrics", "difference", "local_run", "statistic", "controlled_run", "path", "scores", "fair_gradient",
+/// "group_shares"
 [[nodiscard]] std::string_view to_string(QuestionKind kind) noexcept;
+/// Whether a question of this kind brings a point: else it is of the records themselves.
+[[nodiscard]] constexpr bool asked_at_point(QuestionKind kind) noexcept {
+  return kind != QuestionKind::Statistic && kind != QuestionKind::GroupShares;
+}
 [[nodiscard]] QuestionKind kind_of(const RecordMap& map) noexcept;
 
 /// Which records are read.

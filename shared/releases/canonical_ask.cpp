@@ -18,6 +18,11 @@ std::string slice_text(const Slice& slice) {
   return out;
 }
 
+std::string grouping_text(const fairness::Grouping& grouping) {
+  return fmt::format("{}:{}:{}:{}", static_cast<int>(grouping.notion), grouping.groups, grouping.classes,
+                     grouping.advantaged);
+}
+
 }  // namespace
 
 std::string canonical_text(const Bound& bound) {
@@ -69,7 +74,14 @@ std::string canonical_text(const RecordMap& map) {
                    std::string out = fmt::format(":minimiser:{}", geometry::canonical_text(minimiser.domain));
                    for (const double number : minimiser.start) out += ":" + exact_text(number);
                    return out;
-                 }},
+                 },
+                 [](const FairGradientMap& fair) {
+                   const fairness::FairTerms& terms = fair.terms;
+                   return fmt::format(":fair:{}:{}:{}:{}:{}", grouping_text(terms.grouping), exact_text(terms.lambda),
+                                      exact_text(terms.clip), exact_text(terms.model_share),
+                                      exact_text(terms.share_floor));
+                 },
+                 [](const GroupSharesMap& shares) { return ":shares:" + grouping_text(shares.grouping); }},
       map);
 }
 

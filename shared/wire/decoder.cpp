@@ -115,8 +115,8 @@ Status Decoder::on_envelope(const v1::Envelope& envelope, std::vector<Message>& 
   const auto begin = [&](v1::ElementType element, std::uint64_t dimension) -> Status {
     const bool of_bytes = element == v1::ELEMENT_TYPE_BYTES;
     const std::uint64_t most = of_bytes ? kBytesPerElement * limits_.dimension_max : limits_.dimension_max;
-    // `check` has seen to it that a statistic's question, and no other, has no point.
-    const bool no_point = envelope.query().kind() == v1::QUESTION_KIND_STATISTIC;
+    // `check` has seen to it that questions at no point, and no others, have none.
+    const bool no_point = envelope.has_query() && !asked_at_point(envelope.query());
     if ((dimension == 0 && !no_point) || dimension > most) {
       return Error{ErrorCode::LimitExceeded,
                    fmt::format("a {} {}, at least 1 and at most {} are allowed",

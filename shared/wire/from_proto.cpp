@@ -183,12 +183,16 @@ Result<BatchClose> from_proto(const v1::BatchClose& close, const RunId& run, Rou
   return BatchClose{run, round, close.attempt(), std::move(silos)};
 }
 
+bool asked_at_point(const v1::Query& query) {
+  return releases::asked_at_point(static_cast<releases::QuestionKind>(query.kind()));
+}
+
 Status check(const v1::Query& query) {
   if (query.kind() == v1::QUESTION_KIND_UNSPECIFIED || !v1::QuestionKind_IsValid(query.kind()))
     return malformed("a question of no known kind");
   const bool two_points = query.kind() == v1::QUESTION_KIND_GRADIENT_DIFFERENCE;
   if (two_points && query.dimension() % 2 != 0) return malformed("two points of an odd dimension together");
-  if (query.kind() == v1::QUESTION_KIND_STATISTIC && query.dimension() != 0)
+  if (!asked_at_point(query) && query.dimension() != 0)
     return malformed("a point with a question that is asked at none");
   if (query.element() != v1::ELEMENT_TYPE_F32 && query.element() != v1::ELEMENT_TYPE_F64)
     return malformed("a point that is neither f32 nor f64");

@@ -32,6 +32,8 @@ namespace undertone::wire {
 [[nodiscard]] Result<BatchClose> from_proto(const v1::BatchClose& close, const RunId& run, RoundIndex round);
 
 /// Whether the header of a vector may be followed by one. Its dimension is the decoder's to look at.
+/// Whether a question brings a point, whatever kind it says.
+[[nodiscard]] bool asked_at_point(const v1::Query& query);
 [[nodiscard]] Status check(const v1::Query& query);
 [[nodiscard]] Status check(const v1::Reply& reply);
 [[nodiscard]] Status check(const v1::SealedReply& reply);

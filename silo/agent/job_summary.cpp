@@ -31,6 +31,10 @@ const char* means_of(releases::QuestionKind kind) {
       return "an estimate of the mean of gradients along a path of points";
     case releases::QuestionKind::Scores:
       return "the mean of scores of vertices";
+    case releases::QuestionKind::FairGradient:
+      return "the mean of fair gradients, of the model and of its adversary,";
+    case releases::QuestionKind::GroupShares:
+      return "the shares of the groups";
   }
   return "";
 }

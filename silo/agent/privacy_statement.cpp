@@ -158,17 +158,19 @@ bool draws_generalised(const planning::Plan& plan) {
   });
 }
 
-/// Whether scores of vertices are sent, whose bound is not that of the job's gradients.
-bool sends_scores(const planning::Plan& plan) {
+/// Whether sums are sent whose bound is not that of the job's gradients: scores of vertices, fair gradients and groups.
+bool sends_other_sums(const planning::Plan& plan) {
   return std::any_of(plan.segments().begin(), plan.segments().end(), [](const planning::Plan::Segment& segment) {
-    return segment.release.ask.kind() == releases::QuestionKind::Scores;
+    const releases::QuestionKind kind = segment.release.ask.kind();
+    return kind == releases::QuestionKind::Scores || kind == releases::QuestionKind::FairGradient ||
+           kind == releases::QuestionKind::GroupShares;
   });
 }
 
 /// Where one sentence of clipped sums does not say what all releases are by.
 bool lists_mechanisms(const jobs::Job& job, const planning::Plan& plan) {
   return draws_exactly(plan) || draws_generalised(plan) || !job.model || holds_but_for_failures(plan) ||
-         sends_scores(plan);
+         sends_other_sums(plan);
 }
 
 std::string samplers_of(const planning::Plan& plan, std::chrono::milliseconds interval) {
@@ -306,6 +308,16 @@ std::string report_statement(releases::Randomiser randomiser, std::string_view u
   return "";
 }
 
+std::string fair_gradient_statement(const releases::FairGradientMap& fair) {
+  return fmt::format(
+      "Gaussian noise, exactly rounded to a lattice, on sums of two parts of each record, which are one release: its "
+      "gradient of the loss and of {:g} times the dependence of the prediction on the group, clipped to {:g}, and what "
+      "it says of the groups' weights, clipped to a length that the question's public numbers say. Each part is "
+      "divided "
+      "by its own bound first, so that both together are within 1, whatever the question asks",
+      fair.terms.lambda, fair.terms.clip);
+}
+
 /// What each kind of release is by, and what it is bounded to. Empty where all of them are Gaussian or exact.
 std::vector<std::string> mechanisms_of(const jobs::Job& job, const planning::Plan& plan) {
   std::vector<std::string> out;
@@ -401,6 +413,13 @@ std::vector<std::string> mechanisms_of(const jobs::Job& job, const planning::Pla
             },
             [&](const mechanisms::GaussianLattice& /*noise*/) {
               if (features != nullptr) return "Gaussian noise, exactly rounded to a lattice, on " + bounded();
+              if (const auto* fair = std::get_if<releases::FairGradientMap>(&release.ask.map))
+                return fair_gradient_statement(*fair);
+              if (const auto* groups = std::get_if<releases::GroupSharesMap>(&release.ask.map))
+                return fmt::format(
+                    "Gaussian noise, exactly rounded to a lattice, on how many of the records are in each of {} cells "
+                    "of group and label; a record is in one cell at most",
+                    groups->grouping.cells());
               return fmt::format("Gaussian noise, exactly rounded to a lattice, on sums of {} clipped to {}", summed,
                                  clip_statement(release.ask.bound));
             },

@@ -55,6 +55,33 @@ bool is_judgement(wire::Refusal refusal) {
          refusal == wire::Refusal::Owner;
 }
 
+/// Why what fair learning asks does not fit the job's model and schema; empty where it does, and of every other ask.
+std::string misfit_of_fairness(const jobs::Job& job, const releases::Ask& ask) {
+  const auto* fair = std::get_if<releases::FairGradientMap>(&ask.map);
+  const auto* shares = std::get_if<releases::GroupSharesMap>(&ask.map);
+  if (fair == nullptr && shares == nullptr) return "";
+  const fairness::Grouping& grouping = fair != nullptr ? fair->terms.grouping : shares->grouping;
+  const models::LinearModel* linear = job.model->linear();
+  if (linear == nullptr || linear->loss() != models::Loss::Logistic || linear->linear_loss().logit_max() ||
+      grouping.classes != 2)
+    return "fair gradients are of logistic models without a largest logit";
+  if (grouping.groups < 2 || static_cast<std::size_t>(grouping.groups) != data::group_count(job.schema))
+    return fmt::format("fair learning of {} groups, the schema has {}", grouping.groups, data::group_count(job.schema));
+  const auto* bound = std::get_if<releases::L2Bound>(&ask.bound);
+  if (bound == nullptr || bound->smoothness || !std::holds_alternative<releases::SumForm>(ask.form) ||
+      ask.summed_reports() != nullptr || ask.noise_norm() || ask.beside_public ||
+      ask.records.block != releases::Block::Training || ask.records.slice)
+    return "fair gradients and groups' shares are clipped sums of training records";
+  if (ask.dimension != (fair != nullptr ? job.model->dimension() + grouping.weights() : grouping.cells()))
+    return fmt::format("{} numbers of a fair gradient or of groups' shares, which have others", ask.dimension);
+  if (shares != nullptr) return "";
+  const fairness::FairTerms& terms = fair->terms;
+  const bool sound = terms.lambda > 0.0 && std::isfinite(terms.lambda) && terms.clip > 0.0 &&
+                     std::isfinite(terms.clip) && terms.model_share > 0.0 && terms.model_share < 1.0 &&
+                     terms.share_floor > 0.0 && terms.share_floor * static_cast<double>(grouping.groups) <= 1.0;
+  return sound ? "" : "a fair gradient's numbers are out of range";
+}
+
 /// Whether an oracle has an answer to the ask: what a job's parser sees to, and an oracle stops the process for.
 Status check_answerable(const jobs::Job& job, const releases::Ask& ask) {
   const auto refuse = [](const std::string& why) { return Error{ErrorCode::InvalidConfig, why}; };
@@ -108,6 +135,7 @@ Status check_answerable(const jobs::Job& job, const releases::Ask& ask) {
                         std::holds_alternative<releases::DualBound>(ask.bound) || ask.summed_reports() != nullptr;
     if (linear && job.model->linear() == nullptr)
       return refuse("paths, scores, minimisers, reports and bounds in dual norms are of linear models alone");
+    if (const std::string why = misfit_of_fairness(job, ask); !why.empty()) return refuse(why);
     if (std::holds_alternative<releases::MinimiserMap>(ask.map) &&
         (job.model->linear()->loss() != models::Loss::Logistic || job.model->linear()->linear_loss().logit_max()))
       return refuse("the objective that is perturbed is a logistic loss without a largest logit");

@@ -9,6 +9,7 @@
 #include "shared/geometry/duality_map.hpp"
 #include "shared/mechanisms/clipped_sum.hpp"
 #include "shared/models/layered_model.hpp"
+#include "shared/releases/fixed_amount.hpp"
 
 namespace undertone::silo {
 namespace {
@@ -32,6 +33,29 @@ constexpr Eigen::Index kCacheLine = 8;  // doubles
 void fetch(const models::Records& block, std::int64_t j) {
   const double* record = block.features.col(j).data();
   for (Eigen::Index k = 0; k < block.features.rows(); k += kCacheLine) __builtin_prefetch(record + k);
+}
+
+/// Two lattices of one step whose clips' squares add up to the lattice's at most, so that two parts of a vector that
+/// are clipped one to each are together within its clip.
+struct DividedLattice {
+  mechanisms::Lattice first;
+  mechanisms::Lattice second;
+};
+DividedLattice divided(const mechanisms::Lattice& lattice, double share) {
+  using Wide = releases::UInt128;
+  const auto part_of = [](double squared) { return static_cast<std::int64_t>(std::floor(std::sqrt(squared))); };
+  const auto clip = static_cast<double>(lattice.clip);
+  DividedLattice out{lattice, lattice};
+  out.first.clip = part_of(share * clip * clip);
+  out.second.clip = part_of((1.0 - share) * clip * clip);
+  const auto squares = [&] {
+    const auto square = [](std::int64_t x) { return static_cast<Wide>(x) * static_cast<Wide>(x); };
+    return square(out.first.clip) + square(out.second.clip);
+  };
+  // The root of a number beyond 2^53 may be rounded up.
+  while (squares() > static_cast<Wide>(lattice.clip) * static_cast<Wide>(lattice.clip)) --out.second.clip;
+  UNDERTONE_CHECK(out.first.clip > 0 && out.second.clip > 0);
+  return out;
 }
 
 /// Every record's vector is quantised for itself: the sum is exact, and nothing has to be proved about rounding.
@@ -154,6 +178,64 @@ class LinearSums final : public RecordSums {
   }
 
   [[nodiscard]] const models::LinearModel* linear() const noexcept override { return &model_; }
+
+  void fair_gradients(const Eigen::VectorXd& point, const fairness::FairTerms& terms,
+                      const mechanisms::Lattice& lattice, const Drawn& drawn, std::span<std::int64_t> sum) override {
+    const fairness::Grouping& grouping = terms.grouping;
+    UNDERTONE_CHECK(model_.loss() == models::Loss::Logistic && grouping.classes == 2 && !drawn.counted &&
+                    drawn.persons == nullptr);
+    const Eigen::Index d = model_.dimension();
+    const fairness::FairBlocks blocks(terms, point.tail(point.size() - d));
+    const auto [of_model, of_adversary] = divided(lattice, terms.model_share);
+    const std::span<std::int64_t> first = sum.first(static_cast<std::size_t>(d));
+    const std::span<std::int64_t> rest = sum.subspan(first.size());
+    UNDERTONE_CHECK(static_cast<Eigen::Index>(rest.size()) == grouping.weights());
+    std::fill(rest.begin(), rest.end(), 0);
+    // Both parts are in the ask's unit, in which the whole bound is 1.
+    const double per_model = 1.0 / blocks.model_scale();
+    const double per_adversary = std::sqrt(1.0 - terms.model_share);
+    const Eigen::VectorXd at = point.head(d);
+    Eigen::VectorXd part(grouping.weights());
+    Eigen::Vector2d probabilities;
+    add_up(of_model, drawn, first,
+           [&](std::span<const std::int64_t> positions, Numbers& factors, Numbers& norms_squared) {
+             derivatives(at, drawn, positions, factors, norms_squared);
+             for (std::size_t i = 0; i < positions.size(); ++i) {
+               // The loss's factor is p - 1 of a positive record and p of another.
+               const bool positive = drawn.block.targets[positions[i]] > 0.0;
+               const double likely = positive ? 1.0 + factors[i] : factors[i];
+               const double unlikely = positive ? -factors[i] : 1.0 - factors[i];
+               const std::int32_t group = drawn.block.group_of(positions[i]);
+               const bool known = group >= 0 && group < grouping.groups;
+               const std::optional<Eigen::Index> bucket =
+                   known ? grouping.bucket_of(positive ? 1 : 0) : std::optional<Eigen::Index>();
+               if (bucket) {
+                 const auto c = blocks.coefficients(*bucket).col(group);
+                 factors[i] += likely * unlikely * (c[1] - c[0]);
+               }
+               factors[i] *= per_model;
+               probabilities << unlikely, likely;
+               blocks.adversary_part(bucket, group, probabilities, part);
+               part *= per_adversary;
+               mechanisms::add_clipped(part, of_adversary, rest);
+             }
+           });
+  }
+
+  void group_shares(const fairness::Grouping& grouping, const mechanisms::Lattice& lattice, const Drawn& drawn,
+                    std::span<std::int64_t> sum) override {
+    UNDERTONE_CHECK(grouping.classes == 2 && !drawn.counted && drawn.persons == nullptr &&
+                    static_cast<Eigen::Index>(sum.size()) == grouping.cells());
+    Eigen::VectorXd cells(grouping.cells());
+    std::fill(sum.begin(), sum.end(), 0);
+    for (const std::int64_t j : drawn.positions) {
+      cells.setConstant(-1.0 / static_cast<double>(grouping.cells()));
+      const std::int32_t group = drawn.block.group_of(j);
+      const std::optional<Eigen::Index> bucket = grouping.bucket_of(drawn.block.targets[j] > 0.0 ? 1 : 0);
+      if (bucket && group >= 0 && group < grouping.groups) cells[*bucket * grouping.groups + group] += 1.0;
+      mechanisms::add_clipped(cells, lattice, sum);
+    }
+  }
 
   void metrics(const Eigen::VectorXd& point, const mechanisms::Lattice& lattice, const Drawn& drawn,
                std::span<std::int64_t> sum) override {
@@ -325,6 +407,17 @@ double RecordSums::DualClip::clipped(double a, double length) const {
   if (std::isnan(a) || std::abs(a) * length <= norm) return a;  // the first adds nothing
   const double cut = norm / length;
   return std::isnormal(cut) ? std::copysign(cut, a) : 0.0;
+}
+
+void RecordSums::fair_gradients(const Eigen::VectorXd& /*point*/, const fairness::FairTerms& /*terms*/,
+                                const mechanisms::Lattice& /*lattice*/, const Drawn& /*drawn*/,
+                                std::span<std::int64_t> /*sum*/) {
+  UNDERTONE_CHECK(false);
+}
+
+void RecordSums::group_shares(const fairness::Grouping& /*grouping*/, const mechanisms::Lattice& /*lattice*/,
+                              const Drawn& /*drawn*/, std::span<std::int64_t> /*sum*/) {
+  UNDERTONE_CHECK(false);
 }
 
 void RecordSums::each_gradient(const Eigen::VectorXd& /*point*/, const Drawn& /*drawn*/,

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 
+#include "shared/fairness/fair_blocks.hpp"
 #include "shared/mechanisms/lattice.hpp"
 #include "shared/mechanisms/selection/clamped_sum.hpp"
 #include "shared/models/model.hpp"
@@ -81,6 +82,15 @@ class RecordSums {
   /// `dual_gradients`. @param directions [d, m], a vertex a column @param sum [m] out, lattice units
   virtual void scores(const Eigen::Ref<const Eigen::VectorXd>& point, const Eigen::MatrixXd& directions,
                       const mechanisms::Lattice& lattice, const Drawn& drawn, std::span<std::int64_t> sum);
+  /// Of the two parts of records' fair gradients, each part clipped to its share of the lattice's clip. Of logistic
+  /// models, as `dual_gradients`. @param point [d + weights + cells], whatever stands there: @see fairness::FairBlocks
+  /// @param sum [d + weights] out, lattice units @pre the whole of what is drawn is counted
+  virtual void fair_gradients(const Eigen::VectorXd& point, const fairness::FairTerms& terms,
+                              const mechanisms::Lattice& lattice, const Drawn& drawn, std::span<std::int64_t> sum);
+  /// Of the cells that records are in, as `fair_gradients`. @see releases::GroupSharesMap
+  /// @param sum [cells] out, lattice units
+  virtual void group_shares(const fairness::Grouping& grouping, const mechanisms::Lattice& lattice, const Drawn& drawn,
+                            std::span<std::int64_t> sum);
   /// Hands on each record's gradient by itself, neither clipped nor made of integers: for what randomises records one
   /// by one. Of linear models, as `dual_gradients`. @param use is called with [d], in the order of positions
   virtual void each_gradient(const Eigen::VectorXd& point, const Drawn& drawn,

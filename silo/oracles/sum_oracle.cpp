@@ -183,6 +183,13 @@ std::vector<std::int64_t> exact_sum(const queries::Question& question, const pla
                           of_model().scores(all.head(all.size() - asked), directions_of(scores, all.tail(asked)),
                                             clipped_to(), records, sum);
                         },
+                        [&](const releases::FairGradientMap& fair) {
+                          of_model().fair_gradients(queries::point_of(question), fair.terms, clipped_to(), records,
+                                                    sum);
+                        },
+                        [&](const releases::GroupSharesMap& shares) {
+                          of_model().group_shares(shares.grouping, clipped_to(), records, sum);
+                        },
                         // Sums of several parts of the records, and what is no sum without noise.
                         [](const releases::PathMap& /*map*/) { UNDERTONE_CHECK(false); },
                         [](const releases::LocalRunMap& /*map*/) { UNDERTONE_CHECK(false); },

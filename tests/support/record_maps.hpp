@@ -18,6 +18,8 @@ namespace undertone::tests {
     case releases::QuestionKind::ControlledRun:
     case releases::QuestionKind::Path:
     case releases::QuestionKind::Scores:
+    case releases::QuestionKind::FairGradient:
+    case releases::QuestionKind::GroupShares:
       break;
   }
   UNDERTONE_CHECK(false);

@@ -39,6 +39,11 @@ models::Records synthetic(RandomSource& random, const SmallFederation& of, int c
       score += (f % 2 == 0 ? 1.0 : -0.7) * records.features(f, i);
     }
     score += 0.3 * normal(random);
+    if (of.groups > 0) {
+      // The second group and those after it are the rarer, the larger the score.
+      const auto other = 1 + static_cast<std::int32_t>(random.below(static_cast<std::uint64_t>(of.groups - 1)));
+      records.groups.push_back(random.unit() < (score > 0.0 ? 0.7 : 0.4) ? 0 : other);
+    }
     if (classes) {
       records.targets[i] = score > 0.6 ? 2.0 : score > 0.0 ? 1.0 : 0.0;
       continue;
@@ -54,6 +59,9 @@ std::string SmallFederation::job() const {
   std::string columns;
   for (int f = 0; f < features; ++f)
     columns += fmt::format("{}{{\"column\":\"x{}\",\"min\":-1,\"max\":1}}", f == 0 ? "" : ",", f);
+  std::string sensitive;
+  for (int g = 0; g < groups; ++g) sensitive += fmt::format("{}\"g{}\"", g == 0 ? "" : ",", g);
+  if (groups > 0) sensitive = fmt::format(R"(,"sensitive":[{{"column":"s","categories":[{}]}}])", sensitive);
   std::string members;
   std::string unweighted;
   for (int i = 0; i < silos; ++i) {
@@ -93,19 +101,20 @@ std::string SmallFederation::job() const {
                             : coordinate_bound > 0.0 ? fmt::format(R"("coordinate_bound":{})", coordinate_bound)
                                                      : fmt::format(R"("clip_norm":{})", clip_norm);
   return fmt::format(
-      R"({{"format":"undertone.job/1","name":"{}","data":{{"label":{},"features":[{}]}},{}
+      R"({{"format":"undertone.job/1","name":"{}","data":{{"label":{},"features":[{}]{}}},{}
 "model":{},"domain":{},"regulariser":{},
 "algorithm":{},
 "privacy":{{"mode":"{}","unit":"record","noise":"{}",{}{}{}{}}},"cohort":[{}],
 "participation":{{"quorum":{},"join_deadline_ms":{},"round_deadline_ms":{},"resend_ms":300}},
-{}{}{}"evaluation":{{"every":{}}},"wire":{{"points":"{}","replies":"i64","reply_step_log2":-40}}}})",
-      name, label, columns, projection.empty() ? "" : fmt::format("\"projection\":{},", projection), trained, domain,
-      regulariser, asked, shuffle.empty() ? "isrl" : "shuffle", noise, bound,
+{}{}{}"evaluation":{{"every":{},"metrics":"{}"}},"wire":{{"points":"{}","replies":"i64","reply_step_log2":-40}}}})",
+      name, label, columns, sensitive, projection.empty() ? "" : fmt::format("\"projection\":{},", projection), trained,
+      domain, regulariser, asked, shuffle.empty() ? "isrl" : "shuffle", noise, bound,
       noise_law.empty() ? "" : fmt::format(R"(,"noise_law":"{}")", noise_law), by_hand,
       shuffle.empty() ? "" : fmt::format(",\"shuffle\":{}", shuffle), members, quorum, join_deadline_ms,
       round_deadline_ms, aggregation.empty() ? "" : fmt::format("\"aggregation\":{},", aggregation),
       initial.empty() ? "" : fmt::format("\"initial\":{},", initial),
-      open_records.empty() ? "" : fmt::format("\"public\":{},", open_records), evaluation_every, points);
+      open_records.empty() ? "" : fmt::format("\"public\":{},", open_records), evaluation_every,
+      groups > 0 ? "groups" : "basic", points);
 }
 
 std::string open_records_in(const std::filesystem::path& folder, const SmallFederation& of, int records,
@@ -146,6 +155,7 @@ std::vector<std::pair<std::string, SmallFederation>> federations_of_every_algori
     std::string moments = {};
     std::string open_records = {};
     std::int64_t public_records = 0;
+    int groups = 0;
   };
   const std::string tails = R"({"order":4,"bound":0.5,"source":"a pilot"})";
   const std::vector<std::pair<std::string, Row>> rows = {
@@ -281,6 +291,37 @@ std::vector<std::pair<std::string, SmallFederation>> federations_of_every_algori
         5,
         1.0}},
       {"objective_perturbation", {R"({"kind":"objective_perturbation"})", ball, none}},
+      {"dp_fermi",
+       {R"({"kind":"dp_fermi","rounds":4,"step_size":0.5,"lambda":2,"draw_fraction":1,"tail":0.5})",
+        ball,
+        R"({"kind":"l2","strength":0.01})",
+        {},
+        {},
+        0.0,
+        5,
+        0.0,
+        4,
+        {},
+        {},
+        {},
+        0,
+        2}},
+      {"dp_fermi, equalised odds of three groups, drawn",
+       {R"({"kind":"dp_fermi","notion":"equalised_odds","rounds":3,"step_size":0.5,"lambda":1,"draw_fraction":0.5,
+            "shares":[0.3,0.1,0.1,0.3,0.1,0.1],"server":{"kind":"momentum","beta":0.5}})",
+        ball,
+        none,
+        {},
+        {},
+        0.0,
+        5,
+        0.0,
+        4,
+        {},
+        {},
+        {},
+        0,
+        3}},
       {"lp_sgd",
        {R"({"kind":"lp_sgd","rounds":4,"step_size":0.5,"draw_fraction":0.5,"norm":4,"radius":2})", whole, none}},
       {"staged_mirror_descent",
@@ -418,6 +459,7 @@ std::vector<std::pair<std::string, SmallFederation>> federations_of_every_algori
   for (const auto& [name, row] : rows) {
     SmallFederation federation;
     federation.algorithm = row.algorithm;
+    federation.groups = row.groups;
     federation.domain = row.domain;
     federation.regulariser = row.regulariser;
     federation.model = row.model;

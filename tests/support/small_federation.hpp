@@ -21,6 +21,7 @@ struct SmallFederation {
   int rounds = 6;
   int evaluation_every = 3;
   int features = 4;
+  int groups = 0;  // of a sensitive column, by which the job's models are evaluated
   double draw_fraction = 1.0;
   double step_size = 0.5;
   double clip_norm = 1.0;

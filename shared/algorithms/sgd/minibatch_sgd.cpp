@@ -35,38 +35,6 @@ Averaging parse_averaging(config::Section& section, double step_size, double str
   return {form, 0.5};
 }
 
-StepSchedule parse_schedule(config::Section& section) {
-  using Kind = StepSchedule::Kind;
-  if (!section.has("schedule")) return {};
-  return {section.choice<Kind>("schedule",
-                               {{"constant", Kind::Constant},
-                                {"inverse_sqrt", Kind::InverseSqrt},
-                                {"inverse_time", Kind::InverseTime},
-                                {"cosine", Kind::Cosine}},
-                               "of noisy_minibatch_sgd: step_size times 1, 1/sqrt(r+1), 1/(r+1) or (1 + cos(pi r/R))/2 "
-                               "in round r = 0 .. R-1 (default constant)")};
-}
-
-ServerOptimiser parse_server(config::Section& section) {
-  using Kind = ServerOptimiser::Kind;
-  if (!section.has("server")) return {};
-  config::Section server =
-      section.object("server", "of noisy_minibatch_sgd: what the coordinator steps along (default: the mean gradient)");
-  constexpr double kDecayMax = 0.999999;
-  ServerOptimiser out;
-  out.kind = server.choice<Kind>("kind", {{"none", Kind::None}, {"momentum", Kind::Momentum}, {"adam", Kind::Adam}},
-                                 "the mean gradient, or what it leaves of earlier ones");
-  if (out.kind == Kind::Momentum || server.recording())
-    out.beta = server.number("beta", 0.0, kDecayMax, "of momentum: m <- beta m + g");
-  if (out.kind == Kind::Adam || server.recording()) {
-    out.beta = server.number("beta1", 0.0, kDecayMax, "of adam: of the mean of gradients");
-    out.beta2 = server.number("beta2", 0.0, kDecayMax, "of adam: of the mean of their squares");
-    out.epsilon = server.number("epsilon", 0.0, 1e9, "of adam: added to the root", true);
-  }
-  server.finish();
-  return out;
-}
-
 /// How a record reports its gradient.
 releases::ReportsForm parse_reports(config::Section& section) {
   using releases::Randomiser;
@@ -94,8 +62,8 @@ ParsedMethod parse_reported(config::Section& section, const Problem& problem, bo
   const std::uint64_t rounds = keys::rounds(section);
   const double step_size = keys::step_size(section);
   const Averaging averaging = parse_averaging(section, step_size, problem.regulariser.l2());
-  const StepSchedule steps = parse_schedule(section);
-  const ServerOptimiser server = parse_server(section);
+  const StepSchedule steps = keys::step_schedule(section);
+  const ServerOptimiser server = keys::server_optimiser(section);
   return {MinibatchSgdSettings{problem, rounds, step_size, averaging, steps, server, 1,
                                RecordReports{parse_reports(section), beside_public}}};
 }
@@ -176,8 +144,8 @@ ParsedMethod MinibatchSgd::parse(config::Section& section, const Problem& proble
   const double step_size = keys::step_size(section);
   const double draw_fraction = keys::draw_fraction(section);
   const Averaging averaging = parse_averaging(section, step_size, problem.regulariser.l2());
-  const StepSchedule steps = parse_schedule(section);
-  const ServerOptimiser server = parse_server(section);
+  const StepSchedule steps = keys::step_schedule(section);
+  const ServerOptimiser server = keys::server_optimiser(section);
   std::uint64_t epochs = 0;
   if (section.has("passes")) {
     epochs = static_cast<std::uint64_t>(
