@@ -597,7 +597,8 @@ void add_lab_commands(CLI::App& app, Actions& actions, LabArguments& arguments) 
           [&] { return run_reproduce(arguments.reproduced); });
   reproduce_command
       ->add_option("figure", arguments.reproduced.figure,
-                   "fig2.1, fig2.2, fig3.3 to fig3.12, fig4.1, fig5.1, fig5.1-compas, fig5.2, fig5.3, figA.1, figA.2, "
+                   "fig2.1, fig2.2, fig3.3 to fig3.12, fig4.1, fig5.1, fig5.1-compas, fig5.2, fig5.3, fig6.2, fig6.4, "
+                   "figA.1, figA.2, "
                    "figA.6, figB.1 to figB.5, "
                    "figD.1, or all")
       ->required();

@@ -157,6 +157,7 @@ Json silo_config(const jobs::Job& job, const Json& job_document, const jobs::Coh
     out["dataset"]["holdout_seed"] = split.seed;
     out["policy"]["records_min"] = 20;
   }
+  if (job.unit == releases::Unit::SensitiveAttribute) out["dataset"]["unit"] = releases::to_string(job.unit);
   if (member.facts.public_records > 0) out["dataset"]["public"] = {{"file", "data/" + name + "-public.csv"}};
   if (job.projection) out["policy"]["projections"] = true;
   const bool secret_parts = job.parts != releases::Slice::Assignment::Permutation;

@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "operator/fair_plan.hpp"
 #include "operator/planned_releases.hpp"
 #include "operator/predicted_excess.hpp"
 #include "operator/public_worth.hpp"
@@ -312,7 +313,7 @@ void print_silos(const jobs::Job& job, const std::vector<SiloPlan>& silos) {
   for (const SiloPlan& one : silos) {
     const planning::Plan& plan = *one.plan;
     fmt::print("{}: {} {}s; epsilon {:.6g}, delta {:.3g} for each; {} answers, {} bytes out, {} in\n", one.silo.name(),
-               one.units, releases::to_string(job.unit), plan.epsilon().value_rounded_up(),
+               one.units, releases::noun_of(job.unit), plan.epsilon().value_rounded_up(),
                plan.delta().value_rounded_up(), plan.rounds(), one.bytes_sent, one.bytes_received);
     for (const std::string& warning : warnings_of(plan)) fmt::print("    WARNING: {}\n", warning);
     for (const PlannedRelease& release : releases_of(plan)) fmt::print("    {}\n", describe(release));
@@ -395,6 +396,7 @@ struct TrainingPlan {
   Json open_records;
   Json vertex_choices;
   Json parts;
+  std::optional<FairPlan> fair;
   std::uint64_t held = 0;        // bytes of a round that the coordinator holds
   double signal_to_noise = 0.0;  // of a gradient of the clip's length
 };
@@ -419,6 +421,7 @@ TrainingPlan training_plan(const jobs::Job& job, const std::string& text, const 
   out.open_records = public_worth(job, plans, file.parent_path());
   out.vertex_choices = vertex_choices_of(job);
   out.parts = parts_of(job);
+  out.fair = fair_plan(job, plans);
   const double dimension = static_cast<double>(job.model->dimension());
   if (job.aggregation.robust()) out.held = job.cohort.size() * static_cast<std::uint64_t>(job.model->dimension()) * 8;
   if (const releases::ClipNorm* clip = releases::l2_clip_of(job.bound))
@@ -447,6 +450,7 @@ Json to_json(const jobs::Job& job, const Plans& plans, const TrainingPlan& plan,
       {"shuffler", plan.shuffler},
       {"vertex_choices", plan.vertex_choices},
       {"parts", plan.parts},
+      {"fair", plan.fair ? to_json(*plan.fair) : Json(nullptr)},
       {"predicted_excess_risk",
        prediction && prediction->measure == "excess risk" ? Json(prediction->bound) : Json(nullptr)},
       {"prediction",
@@ -498,6 +502,7 @@ void print_training_plan(const jobs::Job& job, const TrainingPlan& plan, const s
         "noise of the {}weighted mean gradient: {:.4g} a coordinate; a gradient of the clip's length is {:.3g} times "
         "the noise's norm\n",
         job.aggregation.robust() ? "plain " : "", std::sqrt(plan.variance), plan.signal_to_noise);
+  if (plan.fair) fmt::print("{}", describe(*plan.fair));
   fmt::print("{}", describe_weight_noise(plan.by_weights));
   print_vertex_choices(plan.vertex_choices);
   print_parts(plan.parts);

@@ -25,8 +25,10 @@ Result<std::vector<double>> targets_of(const RecordTable& table, const data::Sch
       static_cast<std::size_t>(std::find(table.header().begin(), table.header().end(), name) - table.header().begin());
   std::vector<double> features(encoder->width(), 0.0);
   std::vector<double> out(cells.size(), 0.0);
+  std::int32_t group = 0;  // of a label that a schema takes for a group besides
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    const data::RecordEncoder::Expected expected = encoder->encode(column, cells[i], {features.data(), &out[i]});
+    const data::RecordEncoder::Expected expected =
+        encoder->encode(column, cells[i], {features.data(), &out[i], &group});
     if (expected != nullptr) {
       return Error{ErrorCode::InvalidData,
                    fmt::format("{}: record {}, column \"{}\": expected {}", table.name(), i + 1, name, *expected)};

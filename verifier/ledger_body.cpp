@@ -180,8 +180,8 @@ bool has_exactly(const Fields& fields, const Keys& keys, Format format, const st
       continue;
     }
     if (are_of_opening(keys) && key == "unit") {
-      if (value == "person") continue;
-      problems.add("{}: unit: expected \"person\", found {}", where, printable(value));
+      if (value == "person" || value == "sensitive_attribute") continue;
+      problems.add("{}: unit: expected \"person\" or \"sensitive_attribute\", found {}", where, printable(value));
       good = false;
       continue;
     }

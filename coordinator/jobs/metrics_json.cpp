@@ -33,6 +33,7 @@ nlohmann::ordered_json groups_json(const jobs::GroupTables& tables) {
                    {"said", std::move(said)},
                    {"said_of_label", std::move(said_of)},
                    {"shares", group.shares}});
+    if (tables.noise_stddev > 0.0) out.back()["shares_noise_stddev"] = tables.noise_stddev;
   }
   return out;
 }

@@ -227,7 +227,7 @@ Status put_statistics(const RunReport& report, Costs& costs, Json& out) {
     }
     one["silos"] = estimate.replies;
     one["records"] = estimate.records;
-    if (settings->unit == releases::Unit::Person) one["unit"] = releases::to_string(settings->unit);
+    if (settings->unit != releases::Unit::Record) one["unit"] = releases::to_string(settings->unit);
     if (!estimate.answers.empty())
       UNDERTONE_TRY(put_answers(report.job, estimate, report.outcome->statistics, release_of, one));
     out.push_back(std::move(one));

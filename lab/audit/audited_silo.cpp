@@ -59,9 +59,8 @@ class ProductSilo final : public AuditedSilo {
     const auto clock = [] { return std::int64_t{0}; };
     const Digest holdout = member_.facts.holdout_public ? sha256("audited holdout") : Digest{};
     const Digest open = member_.facts.public_records > 0 ? sha256("audited public records") : Digest{};
-    silo::DatasetIdentity identity{"audited", {}, holdout, open};
+    silo::DatasetIdentity identity{"audited", {}, holdout, open, job_.unit};
     if (dataset.training.of_persons()) {
-      identity.unit = releases::Unit::Person;
       identity.persons = sha256("audited persons");
     }
     Result<silo::Ledger> ledger =

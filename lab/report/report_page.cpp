@@ -145,6 +145,34 @@ HtmlTable confusion(const Confusion& confusion) {
   return table;
 }
 
+/// A group a row, as far as a page has room.
+HtmlTable groups_table(const std::vector<GroupRates>& groups) {
+  constexpr std::size_t kGroupsShown = 64;
+  HtmlTable table{
+      "Groups of the holdout records: how many of them are said to be of which class; ± is for the silos' noise "
+      "(95 %), and - stands for a group that is too small to say.",
+      {"group", "share of all", "accuracy"},
+      {},
+      ""};
+  const auto shown_rate = [](const GroupRates::Rate& rate) {
+    return rate.reach > 0.0 ? fmt::format("{:.4f} ± {:.4f}", rate.value, rate.reach) : fmt::format("{:.4f}", rate.value);
+  };
+  const GroupRates* whole = nullptr;  // one that has rates says the classes
+  for (const GroupRates& group : groups)
+    if (!group.said.empty() && whole == nullptr) whole = &group;
+  if (whole != nullptr)
+    for (const auto& [label, rate] : whole->said) table.header.push_back("said " + label);
+  for (std::size_t i = 0; i < std::min(groups.size(), kGroupsShown); ++i) {
+    const GroupRates& group = groups[i];
+    std::vector<std::string>& cells = table.rows.emplace_back();
+    cells = {group.group, fmt::format("{:.4f}", group.share), group.accuracy ? shown_rate(*group.accuracy) : "-"};
+    for (std::size_t j = 3; j < table.header.size(); ++j)
+      cells.push_back(j - 3 < group.said.size() ? shown_rate(group.said[j - 3].second) : "-");
+  }
+  if (groups.size() > kGroupsShown) table.caption += fmt::format(" The first {} of {}.", kGroupsShown, groups.size());
+  return table;
+}
+
 std::string summary(const ReportedRun& run) {
   const RunResult& result = run.result;
   const Evaluation* row = last(result);
@@ -160,7 +188,8 @@ std::string summary(const ReportedRun& run) {
   }
   std::string out;
   for (const std::string& verdict : result.verdicts) out += fmt::format("<p>{}.</p>\n", escape_html(verdict));
-  return out + to_html(table) + (result.confusion ? to_html(confusion(*result.confusion)) : "");
+  return out + to_html(table) + (result.confusion ? to_html(confusion(*result.confusion)) : "") +
+         (result.groups.empty() ? "" : to_html(groups_table(result.groups)));
 }
 
 std::string privacy(const ReportedRun& run) {

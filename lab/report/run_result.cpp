@@ -83,6 +83,27 @@ Confusion confusion_of(Section section, const json& raw, Problems& problems) {
   return out;
 }
 
+GroupRates::Rate rate_of(Section section) {
+  GroupRates::Rate out;
+  out.value = section.number("value", -kNumberMax, kNumberMax, "");
+  if (section.has("noise_stddev")) out.reach = 1.959964 * section.number("noise_stddev", 0.0, kNumberMax, "");
+  return out;
+}
+
+/// @param raw the same section's value
+GroupRates group_of(Section& section, const json& raw) {
+  GroupRates out;
+  out.group = section.text("group", "");
+  out.share = section.number("share", -kNumberMax, kNumberMax, "");
+  if (raw.contains("accuracy") && raw["accuracy"].is_object()) out.accuracy = rate_of(section.object("accuracy"));
+  if (!raw.contains("said") || !raw["said"].is_object()) return out;
+  Section said = section.object("said");
+  for (const auto& [label, rate] : raw["said"].items()) {
+    if (out.said.size() < kLabelsMax) out.said.emplace_back(label, rate_of(said.object(label)));
+  }
+  return out;
+}
+
 SiloPrivacy privacy_of(Section& section) {
   SiloPrivacy out;
   out.silo = section.text("silo", "");
@@ -164,6 +185,13 @@ Result<RunResult> parse_run_result(std::string_view text, const std::string& fil
   if (out.verdicts.size() > kVerdictsMax) root.problem("verdicts", "expected at most 100");
   if (root.has("confusion"))
     out.confusion = confusion_of(root.object("confusion"), document.root["confusion"], problems);
+  if (root.has("groups")) {
+    std::size_t place = 0;
+    for (Section& row : root.objects("groups", 0, kRowsMax)) {
+      const json& raw = document.root["groups"][place++];
+      if (raw.is_object()) out.groups.push_back(group_of(row, raw));
+    }
+  }
   for (Section& row : root.objects("privacy", 0, kRowsMax)) out.privacy.push_back(privacy_of(row));
   for (Section& row : root.objects("participation", 0, kRowsMax)) {
     out.participation.push_back({count(row, "round"), row.texts("answered", ""), row.texts("missing", "")});

@@ -61,6 +61,19 @@ struct Confusion {
   std::optional<double> noise_stddev;       // of a share
 };
 
+/// One row of `groups`, of the last evaluation. Numbers are with half of a 95 % interval of the silos' noise, 0 without
+/// noise; nothing of a group that is too small to say.
+struct GroupRates {
+  struct Rate {
+    double value = 0.0;
+    double reach = 0.0;
+  };
+  std::string group;
+  double share = 0.0;  // of the holdout records
+  std::optional<Rate> accuracy;
+  std::vector<std::pair<std::string, Rate>> said;  // of each class, which share of the group is said to be of it
+};
+
 /// One row of `participation`.
 struct ClosedRound {
   std::uint64_t round = 0;
@@ -81,6 +94,7 @@ struct RunResult {
   std::vector<Evaluation> evaluations;
   std::vector<std::string> verdicts;  // of the last evaluation, a sentence each
   std::optional<Confusion> confusion;
+  std::vector<GroupRates> groups;
   std::vector<SiloPrivacy> privacy;
   std::vector<ClosedRound> participation;
   std::vector<ReportedStatistic> statistics;

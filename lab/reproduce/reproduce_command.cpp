@@ -9,6 +9,7 @@
 #include "lab/reproduce/dimension_figure.hpp"
 #include "lab/reproduce/fairness_figure.hpp"
 #include "lab/reproduce/figure_report.hpp"
+#include "lab/reproduce/private_fairness_figure.hpp"
 #include "lab/reproduce/public_figure.hpp"
 #include "lab/reproduce/rate_maps.hpp"
 #include "lab/reproduce/semi_local_figure.hpp"
@@ -197,6 +198,15 @@ constexpr char kCompasFigure[] = "fig5.1-compas";
 constexpr char kBatchesFigure[] = "fig5.2";
 constexpr char kMissingGroupsFigure[] = "fig5.3";
 
+template <const char* name>
+Status private_fairness_of(const ReproduceRequest& request) {
+  PrivateFairnessFigure figure = private_fairness_figure(name, request.size);
+  if (request.splits != 0) figure.repetitions = std::min(figure.repetitions, request.splits);
+  return reproduce_private_fairness(figure, request);
+}
+constexpr char kPrivateParityFigure[] = "fig6.2";
+constexpr char kPrivateOddsFigure[] = "fig6.4";
+
 constexpr OwnFigure kOwn[] = {
     {kPublicRates, rates_of<kPublicRates>},
     {kConvexRates, rates_of<kConvexRates>},
@@ -206,6 +216,8 @@ constexpr OwnFigure kOwn[] = {
     {kCompasFigure, fairness_of<kCompasFigure>},
     {kBatchesFigure, fairness_of<kBatchesFigure>},
     {kMissingGroupsFigure, fairness_of<kMissingGroupsFigure>},
+    {kPrivateParityFigure, private_fairness_of<kPrivateParityFigure>},
+    {kPrivateOddsFigure, private_fairness_of<kPrivateOddsFigure>},
     {kDimensionFigure,
      [](const ReproduceRequest& request) {
        return reproduce_dimensions(shortened(dimension_figure(request.size), request), request);

@@ -22,8 +22,11 @@ struct Problem {
   std::uint32_t silos = 1;  // N: of the cohort, whoever answers
   // [dimension], in W up to rounding, from `start_at` or `start_near`; else empty, for the point of W nearest to 0.
   Eigen::VectorXd initial = {};
-  std::uint32_t groups = 0;   // of the schema's sensitive columns; 0: it names none
-  std::uint32_t classes = 0;  // of its label; 0: it is a number
+  std::uint32_t groups = 0;      // of the schema's sensitive columns; 0: it names none
+  std::uint32_t classes = 0;     // of its label; 0: it is a number
+  bool attribute_alone = false;  // is protected, of each record
+  double record_norm = 1.0;      // of what the model reads of a record, at most
+  double clip = 1.0;             // that a job asks records' gradients to be clipped to
 
   /// The starting point w_0, as it crosses the wire. It is public.
   [[nodiscard]] Eigen::VectorXd start() const;

@@ -8,7 +8,24 @@
 
 namespace undertone::fairness {
 
+namespace {
+
+constexpr double kScaleMost = 64.0;  // C is at most so many h
+constexpr double kScaleLeast = 0.5;  // and at least so many: else integers would not tell short bases from none
+
+}  // namespace
+
 double FairTerms::radius() const { return weights_radius(grouping.classes, share_floor); }
+
+double FairTerms::base_reach() const { return std::hypot(model_base_reach(), adversary_base_reach()); }
+
+double FairTerms::model_base_reach() const { return attribute_alone ? kScaleMost * std::sqrt(model_share) : 0.0; }
+
+double FairTerms::adversary_base_reach() const {
+  // r is at least half of the least distance of two e_s / sqrt(p_s), sqrt 2, times 2 w, and the base at most 2 w (R +
+  // 1 / sqrt(rho)).
+  return attribute_alone ? std::sqrt(2.0 * (1.0 - model_share)) * (radius() + 1.0 / std::sqrt(share_floor)) : 0.0;
+}
 
 void project_weights(const FairTerms& terms, Eigen::Ref<Eigen::VectorXd> weights) {
   const Grouping& grouping = terms.grouping;
@@ -48,9 +65,14 @@ FairBlocks::FairBlocks(const FairTerms& terms, const Eigen::Ref<const Eigen::Vec
     for (Eigen::Index group = 0; group < grouping.groups; ++group)
       coefficients.col(group) = terms.lambda * weight_ * class_coefficients(weights_.back(), shares_.back(), group);
     coefficients_.push_back(std::move(coefficients));
+    base_coefficients_.push_back(Eigen::VectorXd::Zero(grouping.classes));
   }
-  set_centre();
   model_scale_ = terms.clip / std::sqrt(terms.model_share);
+  if (terms.attribute_alone) {
+    set_bases();
+  } else {
+    set_centre();
+  }
   adversary_scale_ = reach_ / std::sqrt(1.0 - terms.model_share);
 }
 
@@ -88,19 +110,71 @@ void FairBlocks::set_centre() {
   reach_ = std::sqrt(farthest) * (1.0 + 0x1p-40);
 }
 
+void FairBlocks::set_bases() {
+  const Grouping& grouping = terms_.grouping;
+  centre_ = Eigen::VectorXd::Zero(grouping.weights());
+  // sup ||J|| / X of softmax regression, of the one score of two classes and of a score for each of more. Records that
+  // are longer than X, and models whose scores are no such functions, are clipped.
+  const double curvature = grouping.classes == 2 ? std::sqrt(2.0) / 4.0 : 0.5;
+  double longest = 0.0;
+  double farthest = 0.0;
+  for (Eigen::Index bucket = 0; bucket < grouping.buckets(); ++bucket) {
+    const auto place = static_cast<std::size_t>(bucket);
+    base_coefficients_[place] = coefficients_[place].rowwise().mean();
+    coefficients_[place].colwise() -= base_coefficients_[place];
+    for (Eigen::Index s = 0; s < grouping.groups; ++s) {
+      // What all classes have in common moves no probability.
+      const Eigen::VectorXd own = coefficients_[place].col(s).array() - coefficients_[place].col(s).mean();
+      longest = std::max(longest, own.norm());
+      // e_s root_s less the mean over r of e_r root_r.
+      const double others = (roots_[place].squaredNorm() - roots_[place][s] * roots_[place][s]) /
+                            static_cast<double>(grouping.groups * grouping.groups);
+      const double self = roots_[place][s] * (1.0 - 1.0 / static_cast<double>(grouping.groups));
+      farthest = std::max(farthest, self * self + others);
+    }
+  }
+  const double bound =
+      std::clamp(curvature * terms_.record_norm * longest, terms_.clip / kScaleMost, terms_.clip / kScaleLeast);
+  model_scale_ = bound * (1.0 + 0x1p-40) / std::sqrt(terms_.model_share);
+  reach_ = std::sqrt(farthest) * (1.0 + 0x1p-40);
+}
+
+void FairBlocks::adversary_base(std::optional<Eigen::Index> bucket,
+                                const Eigen::Ref<const Eigen::VectorXd>& probabilities,
+                                Eigen::Ref<Eigen::VectorXd> out) const {
+  const Grouping& grouping = terms_.grouping;
+  UNDERTONE_CHECK(terms_.attribute_alone);
+  out.setZero();
+  if (!bucket) return;
+  const Eigen::VectorXd mean =
+      roots_[static_cast<std::size_t>(*bucket)] / (static_cast<double>(grouping.groups) * reach_);
+  const double twice = 2.0 * weight_ / reach_;
+  for (Eigen::Index j = 0; j < grouping.classes; ++j)
+    out.segment((*bucket * grouping.classes + j) * grouping.groups, grouping.groups) =
+        probabilities[j] * (mean - twice * weights(*bucket).col(j));
+}
+
 void FairBlocks::adversary_part(std::optional<Eigen::Index> bucket, Eigen::Index group,
                                 const Eigen::Ref<const Eigen::VectorXd>& probabilities,
                                 Eigen::Ref<Eigen::VectorXd> out) const {
   const Grouping& grouping = terms_.grouping;
   out = -centre_ / reach_;
-  if (!bucket) return;
-  const Eigen::MatrixXd& own = weights(*bucket);
-  const double root = roots_[static_cast<std::size_t>(*bucket)][group] / reach_;
+  // What does not count is worked on like the rest: how long it takes tells no count.
+  const Eigen::Index place = bucket.value_or(0);
+  const double counts = bucket ? 1.0 : 0.0;
+  if (!bucket) group = 0;
+  const Eigen::MatrixXd& own = weights(place);
+  const double root = roots_[static_cast<std::size_t>(place)][group] / reach_;
   const double twice = 2.0 * weight_ / reach_;
   for (Eigen::Index j = 0; j < grouping.classes; ++j) {
-    auto column = out.segment((*bucket * grouping.classes + j) * grouping.groups, grouping.groups);
-    column -= twice * probabilities[j] * own.col(j);
-    column[group] += probabilities[j] * root;
+    auto column = out.segment((place * grouping.classes + j) * grouping.groups, grouping.groups);
+    if (terms_.attribute_alone) {
+      column -= counts * probabilities[j] / (static_cast<double>(grouping.groups) * reach_) *
+                roots_[static_cast<std::size_t>(place)];
+    } else {
+      column -= twice * counts * probabilities[j] * own.col(j);
+    }
+    column[group] += counts * probabilities[j] * root;
   }
 }
 

@@ -150,7 +150,7 @@ PlausibleReplies::Bound PlausibleReplies::bound_of(const planning::Release& rele
   const double scale = ask.local() != nullptr ? ask.local()->step_size : 1.0;
   // Of bins a sum may hold more records than it is divided by.
   const double most = static_cast<double>(release.records_max()) / static_cast<double>(release.records_drawn);
-  bound.reach = steps * scale * ask.clip().value() * most;
+  bound.reach = steps * scale * ask.reach() * most;
   if (const auto* noise = std::get_if<mechanisms::GeneralisedGaussianLattice>(&release.mechanism)) {
     // ||z||_2 <= d^(1/2 - 1/r) ||z||_r, and that over the scale is chi of d degrees; then each number is rounded.
     const double tail = std::sqrt(2.0 * kFailureBits * std::numbers::ln2);

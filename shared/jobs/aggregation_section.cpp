@@ -43,6 +43,9 @@ bool is_scaled(const AskedAggregation& asked, const AlgorithmChoice& algorithm, 
     problems.add("/aggregation/missing_silos",
                  "expected \"renormalised\": silos vote, and votes are of those that "
                  "answer");
+  if (asked.scaled && *asked.scaled && (*algorithm.method)->traits().centred)
+    problems.add("/aggregation/missing_silos",
+                 "expected \"renormalised\": answers are relative to a centre, which only whole weights keep in place");
   if (!asked.scaled) return algorithm.theorem && !models_answer && !moments && !votes;
   if (*asked.scaled && models_answer)
     problems.add("/aggregation/missing_silos",

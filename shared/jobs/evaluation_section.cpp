@@ -45,12 +45,22 @@ Evaluation parse_evaluation(config::Section& root, const models::Model& model, c
   }
   if (out.detail.kind == Kind::Groups) {
     constexpr Eigen::Index kTablePlacesMax = 65'536;
+    constexpr Eigen::Index kComparedGroupsMax = 256;  // each is compared with each other one
+    constexpr double kTableNumbersMax = 0x1p22;       // of all evaluations, which a coordinator keeps
     out.detail.groups = static_cast<Eigen::Index>(data::group_count(schema));
     const auto classes = static_cast<Eigen::Index>(data::class_count(schema));
     if (out.detail.groups == 0)
       problems.add("/evaluation/metrics", "expected \"basic\" or \"detailed\": data/sensitive names no column");
     if (!model.classifies())
       problems.add("/evaluation/metrics", "expected \"basic\" or \"detailed\": groups are compared by classes");
+    if (out.detail.groups > kComparedGroupsMax)
+      problems.add("/evaluation/metrics", fmt::format("expected at most {} groups to compare, got {}: merge some",
+                                                      kComparedGroupsMax, out.detail.groups));
+    const double evaluations = out.every == 0 ? 1.0 : static_cast<double>(rounds / out.every + 1);
+    if (evaluations * static_cast<double>(out.detail.places(classes)) > kTableNumbersMax)
+      problems.add("/evaluation/every",
+                   fmt::format("{} evaluations of {} numbers each: expected at most {:.0f} numbers", evaluations,
+                               out.detail.places(classes), kTableNumbersMax));
     if (out.detail.places(classes) > kTablePlacesMax)
       problems.add("/evaluation/metrics", fmt::format("expected at most {} places in all groups' tables, got {}: merge "
                                                       "groups",

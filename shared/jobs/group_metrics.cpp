@@ -1,6 +1,7 @@
 #include "shared/jobs/group_metrics.hpp"
 
 #include <algorithm>
+#include <boost/math/distributions/normal.hpp>
 #include <cmath>
 #include <fmt/ranges.h>
 
@@ -53,7 +54,7 @@ void fill(GroupTable& group, double deviation) {
   }
 }
 
-/// The largest difference of two groups' shares of a class.
+/// A difference of two groups' shares of a class.
 struct Gap {
   NoisedShare apart;
   std::size_t said = 0;
@@ -61,9 +62,17 @@ struct Gap {
   std::size_t low = 0;
 };
 
+/// Which of several differences is looked for.
+enum class Which : std::uint8_t { Widest, Clearest };
+
+/// How much of it there is: of the clearest, in deviations of its noise.
+double amount(const NoisedShare& apart, Which which) {
+  return which == Which::Widest || apart.stddev == 0.0 ? apart.value : apart.value / apart.stddev;
+}
+
 /// @param of a group's shares by class, empty where it has none to compare
 template <class Of>
-std::optional<Gap> widest(const GroupTables& tables, const Of& of) {
+std::optional<Gap> found(const GroupTables& tables, Which which, const Of& of) {
   std::optional<Gap> out;
   for (std::size_t j = 0; j < tables.labels.size(); ++j) {
     for (std::size_t a = 0; a < tables.groups.size(); ++a) {
@@ -71,51 +80,62 @@ std::optional<Gap> widest(const GroupTables& tables, const Of& of) {
         const std::vector<NoisedShare>& first = of(tables.groups[a]);
         const std::vector<NoisedShare>& second = of(tables.groups[b]);
         if (a == b || first.empty() || second.empty()) continue;
-        const double apart = first[j].value - second[j].value;
-        if (apart < 0.0 || (out && apart < out->apart.value)) continue;
-        out = Gap{{apart, std::hypot(first[j].stddev, second[j].stddev)}, j, a, b};
+        const NoisedShare apart{first[j].value - second[j].value, std::hypot(first[j].stddev, second[j].stddev)};
+        // Of two classes the second one is said to differ.
+        if (apart.value < 0.0 || (out && amount(apart, which) < amount(out->apart, which))) continue;
+        out = Gap{apart, j, a, b};
       }
     }
   }
   return out;
 }
 
-std::optional<Gap> parity(const GroupTables& tables) {
-  return widest(tables, [](const GroupTable& group) -> const std::vector<NoisedShare>& { return group.said; });
+std::optional<Gap> parity(const GroupTables& tables, Which which) {
+  return found(tables, which, [](const GroupTable& group) -> const std::vector<NoisedShare>& { return group.said; });
 }
 
-std::optional<Gap> of_label(const GroupTables& tables, std::size_t truth) {
-  return widest(tables,
-                [&](const GroupTable& group) -> const std::vector<NoisedShare>& { return group.said_of[truth]; });
+std::optional<Gap> of_label(const GroupTables& tables, std::size_t truth, Which which) {
+  return found(tables, which,
+               [&](const GroupTable& group) -> const std::vector<NoisedShare>& { return group.said_of[truth]; });
 }
 
 /// Over all labels, and which it is of.
-std::optional<std::pair<Gap, std::size_t>> odds(const GroupTables& tables) {
+std::optional<std::pair<Gap, std::size_t>> odds(const GroupTables& tables, Which which) {
   std::optional<std::pair<Gap, std::size_t>> out;
   for (std::size_t truth = 0; truth < tables.labels.size(); ++truth) {
-    const std::optional<Gap> gap = of_label(tables, truth);
-    if (gap && (!out || gap->apart.value > out->first.apart.value)) out = std::pair(*gap, truth);
+    const std::optional<Gap> gap = of_label(tables, truth, which);
+    if (gap && (!out || amount(gap->apart, which) > amount(out->first.apart, which))) out = std::pair(*gap, truth);
   }
   return out;
 }
 
-/// The largest difference of a group's share from that of all records of known groups.
+/// The largest difference of a group's share from that of all records, of the groups that are large enough.
 std::optional<NoisedShare> from_all(const GroupTables& tables) {
-  std::optional<NoisedShare> out;
+  std::vector<const GroupTable*> enough;
+  for (const GroupTable& group : tables.groups)
+    if (!group.said.empty()) enough.push_back(&group);
+  if (enough.size() < 2) return std::nullopt;
   const std::size_t classes = tables.labels.size();
+  const auto labels = static_cast<double>(classes);
+  double all = 0.0;
+  for (const GroupTable* group : enough) all += group->share;
+  std::optional<NoisedShare> out;
   for (std::size_t j = 0; j < classes; ++j) {
-    double all = 0.0;
     double said = 0.0;
-    for (const GroupTable& group : tables.groups) {
-      all += group.share;
-      for (std::size_t truth = 0; truth < classes; ++truth) said += group.shares[truth][j];
-    }
-    if (!(all > 0.0)) continue;
-    for (const GroupTable& group : tables.groups) {
-      if (group.said.empty()) continue;
-      // What is common to both lowers the deviation: as if nothing were, it is no smaller than it is.
-      const double own = std::abs(group.said[j].value - said / all);
-      if (!out || own > out->value) out = NoisedShare{own, group.said[j].stddev};
+    for (const GroupTable* group : enough) said += group->said[j].value * group->share;
+    const double rate = said / all;
+    // The derivative by a number of the group's own table is that of its own rate less that of all; by another's the
+    // latter alone. In each table `labels` numbers are of class j, and the others of other classes.
+    const double in_all = (1.0 - rate) / all;
+    const double out_all = -rate / all;
+    for (const GroupTable* group : enough) {
+      const double own = group->said[j].value;
+      const double others = static_cast<double>(enough.size() - 1);
+      const double variance = labels * std::pow((1.0 - own) / group->share - in_all, 2) +
+                              labels * (labels - 1.0) * std::pow(-own / group->share - out_all, 2) +
+                              others * (labels * in_all * in_all + labels * (labels - 1.0) * out_all * out_all);
+      const NoisedShare apart{std::abs(own - rate), tables.noise_stddev * std::sqrt(variance)};
+      if (!out || apart.value > out->value) out = apart;
     }
   }
   return out;
@@ -128,18 +148,35 @@ MetricValue value_of(const char* name, const NoisedShare& share) {
 }
 
 std::string percent(const NoisedShare& share) {
-  return share.stddev > 0.0 ? fmt::format("{:.1f} % (± {:.1f})", 100.0 * share.value, 100.0 * kQuantile * share.stddev)
-                            : fmt::format("{:.1f} %", 100.0 * share.value);
+  const double shown = 100.0 * std::clamp(share.value, 0.0, 1.0);  // noise may have put it outside
+  return share.stddev > 0.0 ? fmt::format("{:.1f} % (± {:.1f})", shown, 100.0 * kQuantile * share.stddev)
+                            : fmt::format("{:.1f} %", shown);
 }
 
-std::string sentence_of(const GroupTables& tables, const char* notion, const Gap& gap, const std::string& among) {
+/// How many standard deviations the clearest of so many differences exceeds with a chance of one in twenty where there
+/// is none: each is held to its part of that (Bonferroni).
+double quantile_of(std::size_t differences) {
+  return boost::math::quantile(boost::math::normal(), 1.0 - 0.025 / static_cast<double>(differences));
+}
+
+/// How many differences a notion is the clearest of. @param labels that it looks at
+std::size_t differences_of(const GroupTables& tables, std::size_t labels) {
+  const std::size_t groups = tables.groups.size();
+  const std::size_t classes = tables.labels.size() == 2 ? 1 : tables.labels.size();  // of two the one follows
+  return std::max<std::size_t>(1, groups * (groups - 1) / 2 * classes * labels);
+}
+
+/// @param labels that the gap is the clearest over
+std::string sentence_of(const GroupTables& tables, const char* notion, const Gap& gap, const std::string& among,
+                        std::size_t labels) {
+  const double reach = quantile_of(differences_of(tables, labels)) * gap.apart.stddev;
   const std::string shown = gap.apart.stddev > 0.0 ? fmt::format("{:.1f} points (± {:.1f})", 100.0 * gap.apart.value,
                                                                  100.0 * kQuantile * gap.apart.stddev)
                                                    : fmt::format("{:.1f} points", 100.0 * gap.apart.value);
-  const bool shows = gap.apart.stddev == 0.0 || gap.apart.value > kQuantile * gap.apart.stddev;
+  const bool shows = gap.apart.value > reach;
   return fmt::format("{}: \"{}\" is said of {}{} more often than of {}, by {}{}", notion, tables.labels[gap.said],
                      tables.groups[gap.high].name, among, tables.groups[gap.low].name, shown,
-                     shows ? "" : ": no more than the noise may have made");
+                     shows || reach == 0.0 ? "" : ": no more than the noise may have made");
 }
 
 }  // namespace
@@ -169,10 +206,12 @@ std::optional<GroupTables> group_tables(const JobTerms& job, const algorithms::M
 
 std::vector<MetricValue> group_gaps(const GroupTables& tables) {
   std::vector<MetricValue> out;
-  if (const auto gap = parity(tables)) out.push_back(value_of("demographic_parity_difference", gap->apart));
+  if (const auto gap = parity(tables, Which::Widest))
+    out.push_back(value_of("demographic_parity_difference", gap->apart));
   if (const auto share = from_all(tables)) out.push_back(value_of("demographic_parity_from_all", *share));
-  if (const auto gap = odds(tables)) out.push_back(value_of("equalized_odds_difference", gap->first.apart));
-  if (const auto gap = of_label(tables, tables.labels.size() - 1))
+  if (const auto gap = odds(tables, Which::Widest))
+    out.push_back(value_of("equalized_odds_difference", gap->first.apart));
+  if (const auto gap = of_label(tables, tables.labels.size() - 1, Which::Widest))
     out.push_back(value_of("equal_opportunity_difference", gap->apart));
   return out;
 }
@@ -191,15 +230,19 @@ std::vector<std::string> group_verdicts(const GroupTables& tables) {
                               100.0 * group.share, percent(*group.accuracy), tables.labels.back(),
                               percent(group.said.back())));
   }
-  if (const auto gap = parity(tables)) out.push_back(sentence_of(tables, "demographic parity", *gap, ""));
-  if (const auto gap = odds(tables))
+  const std::size_t labels = tables.labels.size();
+  if (const auto gap = parity(tables, Which::Clearest))
+    out.push_back(sentence_of(tables, "demographic parity", *gap, "", 1));
+  if (const auto gap = odds(tables, Which::Clearest))
     out.push_back(sentence_of(tables, "equalised odds", gap->first,
-                              fmt::format(" whose label is \"{}\"", tables.labels[gap->second])));
-  if (const auto gap = of_label(tables, tables.labels.size() - 1))
+                              fmt::format(" whose label is \"{}\"", tables.labels[gap->second]), labels));
+  if (const auto gap = of_label(tables, labels - 1, Which::Clearest))
     out.push_back(
-        sentence_of(tables, "equal opportunity", *gap, fmt::format(" whose label is \"{}\"", tables.labels.back())));
-  if (tables.noise_stddev > 0.0 && tables.groups.size() > 2)
-    out.emplace_back("the largest of several noised differences is too large on average");
+        sentence_of(tables, "equal opportunity", *gap, fmt::format(" whose label is \"{}\"", tables.labels.back()), 1));
+  if (tables.noise_stddev > 0.0 && tables.groups.size() > small.size() + 1)
+    out.emplace_back(
+        "each of these is the clearest of several differences, and ± covers them all; the largest of noised "
+        "differences, which the metrics name, is too large on average");
   if (!small.empty()) {
     const std::size_t all = small.size();
     small.resize(std::min(small.size(), kGroupsShown));

@@ -23,7 +23,7 @@ struct GroupTable {
   std::vector<std::vector<double>> shares;  // [truth][said], of all records; noise may put some below 0
   double share = 0.0;                       // of all records
   /// Nothing where the group is too small to say: without noise it has no record, with noise fewer than ten standard
-  /// deviations of one count of it.
+  /// deviations of its own number of them.
   std::optional<NoisedShare> accuracy;
   /// [said]: how many of the group's records are said to be of each class; empty where the group is too small.
   std::vector<NoisedShare> said;
@@ -49,7 +49,9 @@ struct GroupTables {
 /// average.
 [[nodiscard]] std::vector<MetricValue> group_gaps(const GroupTables& tables);
 
-/// A sentence for each group, one for each notion, and one for the groups that are too small to say.
+/// A sentence for each group, one for each notion, and one for the groups that are too small to say. A notion's
+/// sentence is of the clearest of its differences, the one with the most deviations, and its interval holds for all of
+/// them together with probability 0.95 (Bonferroni).
 [[nodiscard]] std::vector<std::string> group_verdicts(const GroupTables& tables);
 
 }  // namespace undertone::jobs

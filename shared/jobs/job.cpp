@@ -43,6 +43,7 @@ planning::Schedule schedule_with(const Job& job, const algorithms::GradientShape
   for (planning::ScheduledRounds& part : out) {
     // A question of statistics says itself how a person contributes to it.
     if (!part.ask.records.persons) part.ask.records.persons = job.person;
+    part.ask.records.attribute_alone = job.unit == releases::Unit::SensitiveAttribute;
     if (job.one_record_evaluated && part.ask.kind() == releases::QuestionKind::Metrics)
       part.ask.records.persons->records_max = 1;
   }
@@ -177,6 +178,9 @@ Result<ReadJob> read_job(const nlohmann::json& document, config::Problems& probl
   ParsedCohort parsed_cohort = parse_cohort(root, privacy.unit);
   std::vector<CohortMember>& cohort = parsed_cohort.members;
   problem.silos = static_cast<std::uint32_t>(cohort.size());
+  problem.attribute_alone = privacy.unit == releases::Unit::SensitiveAttribute;
+  problem.record_norm = record_norm(model, schema);
+  problem.clip = privacy.clip_norm.value_or(problem.clip);
   const std::optional<double>& bounded = privacy.clip_norm ? privacy.clip_norm : privacy.coordinate_bound;
   const std::optional<Moments>& moments = privacy.moments;
   theorems::TheoremFacts theorem_facts =
@@ -233,6 +237,11 @@ Result<ReadJob> read_job(const nlohmann::json& document, config::Problems& probl
   if (algorithm.method && privacy.unit == releases::Unit::Person)
     check_persons(*algorithm.method, model,
                   {*privacy.person, *bound, shuffled, algorithm.theorem.has_value(), projection.has_value()}, problems);
+  if (algorithm.method && (*algorithm.method)->traits().centred && !privacy.clip_norm)
+    problems.add("/privacy/clip_norm",
+                 fmt::format("missing: {} has scales that follow from it", (*algorithm.method)->name()));
+  if (algorithm.method && privacy.unit == releases::Unit::SensitiveAttribute)
+    check_attribute_alone(algorithm, schema, shuffled, problems);
   if (algorithm.method && problems.none()) check_parts(algorithm, model, shuffled, cohort, problems);
   if (algorithm.method && !projection) check_smoothness((*algorithm.method)->traits(), model, schema, problems);
   if (model.moments() != nullptr && problems.none()) check_moments(*algorithm.method, problem, problems);
@@ -315,7 +324,7 @@ Result<ReadJob> read_job(const nlohmann::json& document, config::Problems& probl
   job.moments = std::move(moment_clip);
   job.noise_norm = noise_norm;
   job.person = privacy.person;
-  if (job.unit == releases::Unit::Record) job.person.reset();
+  if (job.unit != releases::Unit::Person) job.person.reset();
   if (job.unit == releases::Unit::Person) {
     job.silos_per_person = privacy.silos_per_person;
     job.one_record_evaluated = evaluation.one_record;

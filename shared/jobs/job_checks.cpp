@@ -170,6 +170,30 @@ void check_persons(const algorithms::Method& algorithm, const models::Model& mod
   if (traits.twice_differentiable) refuse(std::string(algorithm->name()));
 }
 
+void check_attribute_alone(const AlgorithmChoice& algorithm, const data::Schema& schema, bool shuffled,
+                           config::Problems& problems) {
+  const auto refuse = [&](const std::string& what) {
+    problems.add("/privacy/unit", fmt::format("expected \"record\": {}", what));
+  };
+  if (!(*algorithm.method)->traits().attribute_alone)
+    refuse(
+        fmt::format("{} protects whole records, and would be no more accurate for less", (*algorithm.method)->name()));
+  if (shuffled) refuse("no shuffler hides releases of which a part has no noise");
+  // What does not depend on the attribute leaves without noise, and says who was drawn. Source: spec fair-learning 0.1.
+  if (algorithm.draw_fraction < 1.0 || algorithm.with_replacement)
+    problems.add(
+        "/algorithm/draw_fraction",
+        "expected 1: where the sensitive attribute alone is protected, a drawn batch is revealed by what leaves "
+        "without noise, so that drawing protects nobody");
+  for (const data::SensitiveColumn& column : schema.sensitive) {
+    if (column.also_feature)
+      refuse(fmt::format("the column \"{}\" is a feature besides, and features are not protected", column.name));
+    if (!column.missing.empty())
+      refuse(fmt::format("the column \"{}\" has values that are not known; of the attribute alone that is not served",
+                         column.name));
+  }
+}
+
 void check_parts(const AlgorithmChoice& algorithm, const models::Model& model, bool shuffled,
                  const std::vector<CohortMember>& cohort, config::Problems& problems) {
   using Assignment = releases::Slice::Assignment;

@@ -57,6 +57,10 @@ struct AroundPersons {
 void check_persons(const algorithms::Method& algorithm, const models::Model& model, const AroundPersons& job,
                    config::Problems& problems);
 
+/// Of unit sensitive_attribute.
+void check_attribute_alone(const AlgorithmChoice& algorithm, const data::Schema& schema, bool shuffled,
+                           config::Problems& problems);
+
 /// Whether records may draw bins for themselves.
 void check_parts(const AlgorithmChoice& algorithm, const models::Model& model, bool shuffled,
                  const std::vector<CohortMember>& cohort, config::Problems& problems);

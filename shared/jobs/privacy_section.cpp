@@ -44,8 +44,12 @@ Privacy parse_privacy(config::Section section, bool statistics) {
       "mode", {{"isrl", false}, {"shuffle", true}},
       "isrl: every silo's own noise protects, nobody else is trusted; shuffle: less noise, and shufflers are trusted");
   out.unit = section.choice<releases::Unit>(
-      "unit", {{"record", releases::Unit::Record}, {"person", releases::Unit::Person}},
-      "what is protected: a record, or a person, who is all records with one id at a silo");
+      "unit",
+      {{"record", releases::Unit::Record},
+       {"person", releases::Unit::Person},
+       {"sensitive_attribute", releases::Unit::SensitiveAttribute}},
+      "what is protected: a record; a person, who is all records with one id at a silo; or of each record its group by "
+      "the sensitive columns alone, and neither its features nor its label");
   if (out.unit == releases::Unit::Person || section.recording()) {
     config::Section person = section.object("person", "of unit person: what one contributes to an answer");
     using Form = releases::PersonContribution::Form;

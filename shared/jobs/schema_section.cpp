@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "shared/base/plain_text.hpp"
+#include "shared/data/column_name.hpp"
 #include "shared/data/record_encoder.hpp"
 
 namespace undertone::jobs {
@@ -117,9 +118,11 @@ data::SensitiveColumn parse_sensitive(config::Section& section) {
       for (const std::string& value : column.merged.back()) {
         const bool listed =
             std::find(column.categories.begin(), column.categories.end(), value) != column.categories.end();
-        if (!section.recording() && (!listed || !taken.insert(value).second))
-          together.problem("values", fmt::format("expected categories of the column, each in one list, got \"{}\"",
-                                                 plain_text(value)));
+        if (section.recording() || (listed && taken.insert(value).second)) continue;
+        together.problem("values", fmt::format("expected categories of the column, each in one list, got \"{}\"",
+                                               plain_text(value)));
+        column.merged.pop_back();
+        break;
       }
       together.finish();
     }
@@ -140,7 +143,8 @@ data::SensitiveColumn parse_sensitive(config::Section& section) {
 void parse_sensitive_columns(config::Section& section, data::Schema& schema) {
   if (!section.has("sensitive")) return;
   std::set<std::string> features;
-  for (const data::FeatureColumn& column : schema.features) features.insert(data::name_of(column));
+  for (const data::FeatureColumn& column : schema.features)
+    features.insert(data::comparable_name(data::name_of(column)));
   std::set<std::string> names;
   for (config::Section sensitive :
        section.objects("sensitive", 1, kSensitiveMax,
@@ -148,9 +152,10 @@ void parse_sensitive_columns(config::Section& section, data::Schema& schema) {
                        "Of several columns every combination of their values is a group")) {
     schema.sensitive.push_back(parse_sensitive(sensitive));
     const data::SensitiveColumn& column = schema.sensitive.back();
-    if (!names.insert(column.name).second) sensitive.problem("column", "stands twice");
-    if (column.name == data::label_column(schema)) sensitive.problem("column", "is the label");
-    if (features.count(column.name) != 0 && !column.also_feature)
+    const std::string name = data::comparable_name(column.name);
+    if (!names.insert(name).second) sensitive.problem("column", "stands twice");
+    if (name == data::comparable_name(data::label_column(schema))) sensitive.problem("column", "is the label");
+    if (features.count(name) != 0 && !column.also_feature)
       sensitive.problem("column",
                         "is a feature, too: models would read it. If that is meant, add \"also_feature\": true");
     sensitive.finish();

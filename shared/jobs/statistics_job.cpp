@@ -87,6 +87,8 @@ Result<ReadJob> read_statistics_job(config::Section& root, std::string name, dat
                {},
                std::move(simulation),
                std::nullopt};
+  if (privacy.unit == releases::Unit::SensitiveAttribute)
+    problems.add("/privacy/unit", "expected \"record\" or \"person\": statistics protect all that they are of");
   if (privacy.unit == releases::Unit::Person) {
     job.person = privacy.person;
     job.silos_per_person = privacy.silos_per_person;

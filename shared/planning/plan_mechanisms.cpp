@@ -56,6 +56,11 @@ Result<mechanisms::Mechanism> Plan::mechanism_for(const Release& release, const 
                     ? gaussian_statistic(release, shift)
                     : mechanisms::gaussian_lattice(release.ask.clip(), shift, release.ask.dimension,
                                                    release.records_max(), releases::parts_of_unit(release.ask)));
+            // What does not depend on the unit is added up besides, and has to stay far from where integers end.
+            if (!std::holds_alternative<releases::PairBound>(release.ask.bound) &&
+                !(release.ask.reach() / lattice.lattice.step * static_cast<double>(release.records_max()) < 0x1p61))
+              return Error{ErrorCode::LimitExceeded,
+                           fmt::format("a sum of {} records leaves 62 bits", release.records_max())};
             return mechanisms::Mechanism(lattice);
           },
           [&](const PureShare& share) -> Result<mechanisms::Mechanism> {

@@ -96,7 +96,7 @@ std::string Plan::accountant() const {
         "charged "
         "together as one random allocation (replace-one, whoever asks may adapt){}{}; what bins may overflow, delta "
         "covers",
-        releases::to_string(unit()), persons ? "her" : "its", persons ? "herself" : "itself",
+        releases::noun_of(unit()), persons ? "her" : "its", persons ? "herself" : "itself",
         passes ? ", each pass with a draw of its own, composed" : "",
         beside ? fmt::format(", composed with what else reads {} records", persons ? "their" : "the") : "");
   }
@@ -105,7 +105,7 @@ std::string Plan::accountant() const {
     return fmt::format(
         "numeric composition, certified from above, of the dominating profile of draws with replacement, in which a {} "
         "may be several times{}",
-        releases::to_string(unit()), parts);
+        releases::noun_of(unit()), parts);
   }
   if (any([](const Segment& s) { return s.release.cost_of_draw().concentrated.units() > 0; })) {
     return std::string("numeric: the least of what Renyi divergences say of all planned releases") +
@@ -162,7 +162,7 @@ std::string delta_warning(const Plan& plan) {
       "being drawn at all, so that a {} that is drawn is hidden by a noise multiplier of {:.3g} alone. At most {:.1g} "
       "is "
       "advised",
-      delta, least, releases::plural_of(plan.unit()), releases::to_string(plan.unit()), multiplier, least / kFarBelow);
+      delta, least, releases::plural_of(plan.unit()), releases::noun_of(plan.unit()), multiplier, least / kFarBelow);
 }
 
 std::string shuffler_needs(const Plan& plan, const releases::SiloFacts& facts) {

@@ -53,7 +53,7 @@ Status check_fits(const planning::Release& release, const WireLattice& wire) {
     }
   }
   const double most = static_cast<double>(release.records_max()) / static_cast<double>(release.records_drawn);
-  const double extreme = (steps * last * most * release.ask.clip().value() + 40.0 * std::sqrt(steps) * noise) / step;
+  const double extreme = (steps * last * most * release.ask.reach() + 40.0 * std::sqrt(steps) * noise) / step;
   if (!(extreme < largest(wire.type))) {
     return Error{ErrorCode::InvalidArgument,
                  fmt::format("at a wire step of 2^{} a reply needs {:.3g} steps, its type holds {:.3g}", wire.step_log2,

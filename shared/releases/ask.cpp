@@ -203,6 +203,11 @@ const ClipNorm& Ask::clip() const {
   return *clip;
 }
 
+double Ask::reach() const {
+  const auto* fair = std::get_if<FairGradientMap>(&map);
+  return clip().value() + (fair == nullptr ? 0.0 : fair->terms.base_reach());
+}
+
 std::optional<double> Ask::smoothness() const noexcept {
   if (const auto* dual = std::get_if<DualBound>(&bound)) return dual->smoothness;
   const auto* l2 = std::get_if<L2Bound>(&bound);

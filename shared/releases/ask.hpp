@@ -137,6 +137,8 @@ struct RecordSet {
   bool with_replacement = false;
   /// The units of the block are persons, and this is what one contributes: whatever counts records counts persons.
   std::optional<PersonContribution> persons = {};
+  /// Which group a record is in is protected, and nothing else of it.
+  bool attribute_alone = false;
 };
 
 /// What a contribution is cut to, in the norm that its name says. Replacing one record moves a sum by at most twice
@@ -276,7 +278,10 @@ struct Ask {
   /// The steps of a local run; null of everything else.
   [[nodiscard]] const LocalSteps* local() const noexcept;
   /// What is replaced as a whole: of records that are persons', a person.
-  [[nodiscard]] Unit unit() const noexcept { return records.persons ? Unit::Person : Unit::Record; }
+  [[nodiscard]] Unit unit() const noexcept {
+    if (records.persons) return Unit::Person;
+    return records.attribute_alone ? Unit::SensitiveAttribute : Unit::Record;
+  }
   /// How many draws of noise one message is made of: the steps of a local run or of its choices, else one.
   [[nodiscard]] std::uint64_t draws() const noexcept;
   /// The nodes whose records an estimate is made of; null of everything else.
@@ -286,6 +291,9 @@ struct Ask {
   /// The l2 norm that follows from the bound, which is what a sum's noise is calibrated to.
   /// @pre the bound is one in l2 or in a dual norm
   [[nodiscard]] const ClipNorm& clip() const;
+  /// How long a contribution is at most, in l2: the clip norm, and more where a part of it does not depend on the unit
+  /// that is protected. @pre the bound is one in l2 or in a dual norm
+  [[nodiscard]] double reach() const;
   /// Nothing where the bound is neither.
   [[nodiscard]] std::optional<double> smoothness() const noexcept;
   /// p of the norm l_p that a difference's two points are apart in, where smoothness bounds it: 2 but of a dual bound.

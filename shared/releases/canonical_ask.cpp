@@ -77,9 +77,11 @@ std::string canonical_text(const RecordMap& map) {
                  },
                  [](const FairGradientMap& fair) {
                    const fairness::FairTerms& terms = fair.terms;
-                   return fmt::format(":fair:{}:{}:{}:{}:{}", grouping_text(terms.grouping), exact_text(terms.lambda),
-                                      exact_text(terms.clip), exact_text(terms.model_share),
-                                      exact_text(terms.share_floor));
+                   std::string out = fmt::format(":fair:{}:{}:{}:{}:{}", grouping_text(terms.grouping),
+                                                 exact_text(terms.lambda), exact_text(terms.clip),
+                                                 exact_text(terms.model_share), exact_text(terms.share_floor));
+                   if (terms.attribute_alone) out += fmt::format(":attribute:{}", exact_text(terms.record_norm));
+                   return out;
                  },
                  [](const GroupSharesMap& shares) { return ":shares:" + grouping_text(shares.grouping); }},
       map);
@@ -124,6 +126,7 @@ std::string canonical_text(const Ask& ask) {
                                 records.with_replacement);
   if (records.slice) out += slice_text(*records.slice);
   out += canonical_text(records.persons);
+  if (records.attribute_alone) out += ":attribute";
   if (const std::optional<double> smoothness = ask.smoothness())
     out += fmt::format(":smoothness:{}", exact_text(*smoothness));
   if (ask.beside_public) out += ":beside_public";

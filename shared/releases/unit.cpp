@@ -8,8 +8,14 @@ std::string_view to_string(Unit unit) noexcept {
       return "person";
     case Unit::Record:
       return "record";
+    case Unit::SensitiveAttribute:
+      return "sensitive_attribute";
   }
   return "";
+}
+
+std::string_view noun_of(Unit unit) noexcept {
+  return unit == Unit::SensitiveAttribute ? "sensitive attribute" : to_string(unit);
 }
 
 std::string_view plural_of(Unit unit) noexcept {
@@ -18,6 +24,8 @@ std::string_view plural_of(Unit unit) noexcept {
       return "persons";
     case Unit::Record:
       return "records";
+    case Unit::SensitiveAttribute:
+      return "sensitive attributes";
   }
   return "";
 }
@@ -59,10 +67,11 @@ std::string counted_by(const PersonContribution& person) {
 }
 
 Result<Unit> parse_unit(std::string_view text) {
-  for (const Unit unit : {Unit::Record, Unit::Person})
+  for (const Unit unit : {Unit::Record, Unit::Person, Unit::SensitiveAttribute})
     if (text == to_string(unit)) return unit;
-  return Error{ErrorCode::InvalidArgument, fmt::format("expected \"{}\" or \"{}\", got \"{}\"", to_string(Unit::Record),
-                                                       to_string(Unit::Person), text)};
+  return Error{ErrorCode::InvalidArgument,
+               fmt::format("expected \"{}\", \"{}\" or \"{}\", got \"{}\"", to_string(Unit::Record),
+                           to_string(Unit::Person), to_string(Unit::SensitiveAttribute), text)};
 }
 
 }  // namespace undertone::releases

@@ -9,8 +9,10 @@
 namespace undertone::releases {
 
 /// What is protected: a data set may differ from its neighbour in one of these. A person is all records with one id in
-/// the data set, however many there are. Source: spec person-unit 1.
-enum class Unit : std::uint8_t { Record = 1, Person = 2 };
+/// the data set, however many there are. Source: spec person-unit 1. Of a record whose sensitive attribute alone is
+/// protected, neighbours differ in which group it is in: its features and its label are not protected. Source: thesis
+/// Definition 72; spec fair-learning 2.5.
+enum class Unit : std::uint8_t { Record = 1, Person = 2, SensitiveAttribute = 3 };
 
 /// A person contributes a mean, a sum or the largest number, over as many of her records as may count, or how many
 /// these are. Where she has more, they are drawn afresh for each release and in secret. But for `Any` and `Total`, of
@@ -37,9 +39,11 @@ inline constexpr std::int64_t kPersonRecordsMax = 64;
 /// Says for people how a person counts in a statistic: "each by the mean over 16 of her records at most".
 [[nodiscard]] std::string counted_by(const PersonContribution& person);
 
-/// "record", "person"
+/// "record", "person", "sensitive_attribute"
 [[nodiscard]] std::string_view to_string(Unit unit) noexcept;
-/// "records", "persons"
+/// The same for sentences: "sensitive attribute".
+[[nodiscard]] std::string_view noun_of(Unit unit) noexcept;
+/// "records", "persons", "sensitive attributes"
 [[nodiscard]] std::string_view plural_of(Unit unit) noexcept;
 /// The inverse of `to_string`. @return an error that says what was expected
 [[nodiscard]] Result<Unit> parse_unit(std::string_view text);

@@ -98,7 +98,7 @@ std::string describe_path(const planning::Plan::Segment& segment) {
       "difference cut to at most {:.4g}",
       segment.rounds, release.ask.candidate_count(), release.records_drawn, block_of(release),
       releases::plural_of(release.ask.unit()), release.cost().ranged.value_rounded_up(),
-      releases::to_string(release.ask.unit()), gradient_of_one(release),
+      releases::noun_of(release.ask.unit()), gradient_of_one(release),
       std::get<releases::MaxBound>(release.ask.bound).bound.value());
 }
 
@@ -259,7 +259,7 @@ std::string describe_reports(const planning::Plan::Segment& segment, const mecha
       reports.kind() == releases::Randomiser::Gaussian
           ? fmt::format("mu {:.4g}", std::sqrt(reports.cost().gaussian.value_rounded_up()))
           : epsilon_each(release),
-      releases::to_string(unit));
+      releases::noun_of(unit));
 }
 
 /// "norm 2", "l_inf norm 2".
@@ -272,7 +272,7 @@ std::string clip_phrase(const releases::Ask& ask) {
 /// This describes reports that the silo adds up before anything leaves.
 std::string describe_summed_reports(const planning::Plan::Segment& segment, const mechanisms::DirectionSum& sum) {
   const planning::Release& release = segment.release;
-  const std::string_view unit = releases::to_string(release.ask.unit());
+  const std::string_view unit = releases::noun_of(release.ask.unit());
   const mechanisms::PrivUnit& direction = sum.direction();
   const bool scaled = direction.adapter() == releases::UnitAdapter::Normalise;
   return fmt::format(
@@ -344,7 +344,7 @@ std::string describe_segment(const planning::Plan::Segment& segment, const data:
   const char* block = block_of(release);
   const std::string_view units = releases::plural_of(release.ask.unit());
   const std::string of_each = release.records_drawn == 1
-                                  ? fmt::format("one {} {}", block, releases::to_string(release.ask.unit()))
+                                  ? fmt::format("one {} {}", block, releases::noun_of(release.ask.unit()))
                                   : fmt::format("{} {} {}", release.records_drawn, block, units);
   std::string what = release.ask.local()
                          ? fmt::format("{} times {}, {} steps of {} each", segment.rounds, means_of(release.ask.kind()),
@@ -438,7 +438,7 @@ std::string against_of(const jobs::Job& job, const planning::Plan& plan) {
 std::string describe_secret_parts(const planning::Plan& plan) {
   const bool bins = plan.parts_credit()->assignment == releases::Slice::Assignment::Bins;
   const std::optional<double> told = plan.epsilon_of_known_draws();
-  const std::string_view unit = releases::to_string(plan.segments().front().release.ask.unit());
+  const std::string_view unit = releases::noun_of(plan.segments().front().release.ask.unit());
   return fmt::format(
       "  It rests on this silo: nobody outside may ever learn in which part of the pass {},\n"
       "  so neither this program's memory during the run nor the ledger's key, from which that follows, nor how long\n"
@@ -526,7 +526,7 @@ std::string describe_job(const RunId& run, const SiloMachine::Accepted& consider
                       member.facts.holdout_records, persons ? "persons" : "records",
                       persons ? "; how many records they have is not" : "");
   // Two equally likely records: (1 + TV) / 2 with TV <= (e^epsilon - 1 + 2 delta) / (e^epsilon + 1).
-  const std::string_view unit = releases::to_string(job.unit);
+  const std::string_view unit = releases::noun_of(job.unit);
   const double right = (1.0 + delta * std::exp(-epsilon)) / (1.0 + std::exp(-epsilon));
   text += fmt::format(
       "  What that promises: for everything this run could send together, epsilon {:.6g} and delta {:.3g} for each "
@@ -534,8 +534,13 @@ std::string describe_job(const RunId& run, const SiloMachine::Accepted& consider
       "  against {}. Whoever knows all other {}s and must guess which of two possible "
       "{}s is in\n"
       "  the data, each equally likely beforehand, is right in at most {:.1f} % of cases; 50 % would be pure chance.\n",
-      epsilon, delta, persons ? "person with all of her records" : "record", against_of(job, plan), unit, unit,
-      std::ceil(1000.0 * right) / 10.0);
+      epsilon, delta, persons ? "person with all of her records" : releases::noun_of(job.unit), against_of(job, plan),
+      unit, unit, std::ceil(1000.0 * right) / 10.0);
+  if (job.unit == releases::Unit::SensitiveAttribute)
+    text +=
+        "  NOT protected: features and labels. Only which group a record is in is, and whatever its features tell of "
+        "the "
+        "group\n  is told.\n";
   if (persons)
     text +=
         "  It rests on the ledger's key, which keeps secret where a person stands. It does not cover a person under "

@@ -103,8 +103,8 @@ std::vector<std::string> not_covered(const releases::SiloFacts& facts, std::chro
                                      bool exact_samplers, releases::Unit unit) {
   const bool persons = unit == releases::Unit::Person;
   std::vector<std::string> out = {
-      fmt::format("the number of training {}s ({}) and of holdout {}s ({}), which are public",
-                  releases::to_string(unit), facts.records, releases::to_string(unit), facts.holdout_records),
+      fmt::format("the number of training {}s ({}) and of holdout {}s ({}), which are public", releases::noun_of(unit),
+                  facts.records, releases::noun_of(unit), facts.holdout_records),
       interval.count() == 0
           ? "when the silo answers and whether it is connected: replies leave as soon as they are ready"
           : fmt::format(
@@ -121,6 +121,11 @@ std::vector<std::string> not_covered(const releases::SiloFacts& facts, std::chro
       "an old copy of the ledger restored with its head file, if the coordinator lies about the last head it saw",
       ("more than AES-256, SHA-256, Ed25519 (of a shuffled run X25519, XSalsa20-Poly1305 and BLAKE2b too) and the "
        "operating system's generator can bear: keys and noise rest on them")};
+  if (unit == releases::Unit::SensitiveAttribute)
+    out.insert(
+        out.begin(),
+        "features and labels: of each record its group by the sensitive columns alone is protected. What does not "
+        "depend on the group leaves without protection, and whatever features tell of the group is told");
   if (exact_samplers && interval.count() == 0) {
     out.emplace_back(
         "how long drawing a reply's noise or choice takes, which tells something of the noise and, of a selection, of "
@@ -136,7 +141,7 @@ std::vector<std::string> not_covered(const releases::SiloFacts& facts, std::chro
     out.push_back(
         fmt::format("the holdout {}s: their owner declared them public, they are evaluated exactly and are not "
                     "protected at all",
-                    releases::to_string(unit)));
+                    releases::noun_of(unit)));
   return out;
 }
 
@@ -230,7 +235,7 @@ Trust trust_of(const jobs::Job& job, const planning::Plan& plan) {
             "the silo keeps secret in which part of the pass each {} was{}, during the run and for as long "
             "as the guarantee is to hold: its memory, its ledger's key, from which the parts follow, and how long "
             "answers took within an interval",
-            releases::to_string(job.unit),
+            releases::noun_of(job.unit),
             plan.parts_credit()->assignment == releases::Slice::Assignment::Bins ? " and how many were in each" : "")};
   }
   // Reports without a credit keep the promise by the silo's own noise: mixing comes on top.
@@ -308,14 +313,32 @@ std::string report_statement(releases::Randomiser randomiser, std::string_view u
   return "";
 }
 
-std::string fair_gradient_statement(const releases::FairGradientMap& fair) {
+/// What fair learning asks for; empty of every other ask.
+std::string fair_statement(const releases::Ask& ask) {
+  if (const auto* groups = std::get_if<releases::GroupSharesMap>(&ask.map)) {
+    const bool by_label = groups->grouping.notion != fairness::Notion::DemographicParity;
+    return fmt::format("how many of the records are in each of {} {}; a record is in one at most",
+                       groups->grouping.cells(), by_label ? "groups of a label" : "groups");
+  }
+  const auto* fair = std::get_if<releases::FairGradientMap>(&ask.map);
+  if (fair == nullptr) return "";
+  const fairness::FairTerms& terms = fair->terms;
+  if (terms.attribute_alone)
+    return fmt::format(
+        "sums of two parts of each record, which are one release: its gradient of the loss and of {:g} times the "
+        "dependence of the prediction on the group, and what it says of the groups' weights. What a group adds to "
+        "either part is clipped, to lengths that the question's public numbers say; what does not depend on the group "
+        "is not hidden by the noise. Each part is divided by the bound of what a group adds, so that both together are "
+        "within 1, whatever the question asks",
+        terms.lambda);
   return fmt::format(
-      "Gaussian noise, exactly rounded to a lattice, on sums of two parts of each record, which are one release: its "
-      "gradient of the loss and of {:g} times the dependence of the prediction on the group, clipped to {:g}, and what "
-      "it says of the groups' weights, clipped to a length that the question's public numbers say. Each part is "
-      "divided "
-      "by its own bound first, so that both together are within 1, whatever the question asks",
-      fair.terms.lambda, fair.terms.clip);
+      "sums of two parts of each record, which are one release: its gradient of the loss and of {:g} times the "
+      "dependence of the prediction on the group, clipped to {:g}, and what it says of the groups' weights, clipped to "
+      "a "
+      "length that the question's public numbers say. Each part is divided by its own bound first, so that both "
+      "together "
+      "are within 1, whatever the question asks",
+      terms.lambda, terms.clip);
 }
 
 /// What each kind of release is by, and what it is bounded to. Empty where all of them are Gaussian or exact.
@@ -378,7 +401,7 @@ std::vector<std::string> mechanisms_of(const jobs::Job& job, const planning::Pla
                         ? job.person ? "totals of persons' mean losses in [0, 1]" : "totals of losses in [0, 1]"
                     : job.person ? "sums of persons' shares"
                                  : "counts",
-                    releases::to_string(job.unit));
+                    releases::noun_of(job.unit));
               return fmt::format("the exponential mechanism on integer scores, of {} clamped to {} in every coordinate",
                                  gradients, max->bound.value());
             },
@@ -397,10 +420,12 @@ std::vector<std::string> mechanisms_of(const jobs::Job& job, const planning::Pla
                   "differences clamped to at most {} in every coordinate, over disjoint parts of a permutation; a "
                   "{} is in one part, and is charged for every choice along whose path it lies, at what its part "
                   "can move it",
-                  gradients, max->bound.value(), releases::to_string(job.unit));
+                  gradients, max->bound.value(), releases::noun_of(job.unit));
             },
             [&](const mechanisms::LaplaceLattice& /*noise*/) -> std::string {
               if (features != nullptr) return "discrete Laplace noise on " + bounded();
+              if (const std::string fair = fair_statement(release.ask); !fair.empty())
+                return "discrete Laplace noise on " + fair;
               if (statistic == nullptr)
                 return fmt::format("discrete Laplace noise on {} of {} clipped to {}",
                                    network ? "sums rounded to a lattice, the clip norm less by a proven bound on "
@@ -413,13 +438,8 @@ std::vector<std::string> mechanisms_of(const jobs::Job& job, const planning::Pla
             },
             [&](const mechanisms::GaussianLattice& /*noise*/) {
               if (features != nullptr) return "Gaussian noise, exactly rounded to a lattice, on " + bounded();
-              if (const auto* fair = std::get_if<releases::FairGradientMap>(&release.ask.map))
-                return fair_gradient_statement(*fair);
-              if (const auto* groups = std::get_if<releases::GroupSharesMap>(&release.ask.map))
-                return fmt::format(
-                    "Gaussian noise, exactly rounded to a lattice, on how many of the records are in each of {} cells "
-                    "of group and label; a record is in one cell at most",
-                    groups->grouping.cells());
+              if (const std::string fair = fair_statement(release.ask); !fair.empty())
+                return "Gaussian noise, exactly rounded to a lattice, on " + fair;
               return fmt::format("Gaussian noise, exactly rounded to a lattice, on sums of {} clipped to {}", summed,
                                  clip_statement(release.ask.bound));
             },
@@ -430,7 +450,7 @@ std::vector<std::string> mechanisms_of(const jobs::Job& job, const planning::Pla
                   generalised.noise.norm(), whose, clip_statement(release.ask.bound));
             },
             [&](const mechanisms::LocalReports& reports) {
-              const std::string_view unit = releases::to_string(release.ask.unit());
+              const std::string_view unit = releases::noun_of(release.ask.unit());
               return fmt::format(
                   "a report of each {} by itself, in a secret order: {} of {} each, which holds against whoever sees "
                   "reports, the copy in this silo's ledger included; a {} is in one report of a release",
@@ -441,7 +461,7 @@ std::vector<std::string> mechanisms_of(const jobs::Job& job, const planning::Pla
                   unit);
             },
             [&](const mechanisms::DirectionSum& sum) {
-              const std::string_view unit = releases::to_string(release.ask.unit());
+              const std::string_view unit = releases::noun_of(release.ask.unit());
               const bool scaled = sum.direction().adapter() == releases::UnitAdapter::Normalise;
               return fmt::format(
                   "a report of each {0} by itself, which this silo adds up: of its gradient, {1} {2}, {3} of "
@@ -643,7 +663,7 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
   for (const std::string& advisory : advisories) text += "ADVISORY: " + advisory + "\n";
   text += fmt::format("Privacy statement of {} for its data set \"{}\", job \"{}\"\n", silo.name(), dataset, job.name);
   text += fmt::format("  run          {}\n", run.hex());
-  text += fmt::format("  unit         one {}{}\n", releases::to_string(job.unit),
+  text += fmt::format("  unit         one {}{}\n", releases::noun_of(job.unit),
                       alone ? ": all records with her id in this data set, however many, or one record without an id"
                       : persons ? ": all records with her id in this data set, however many"
                                 : "");
@@ -652,7 +672,7 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
                               trust.assumption, without);
   text += facts.public_records > 0
               ? "  adjacency    one record replaced by any other that its owner has not declared public\n"
-              : fmt::format("  adjacency    one {} replaced by any other\n", releases::to_string(job.unit));
+              : fmt::format("  adjacency    one {} replaced by any other\n", releases::noun_of(job.unit));
   if (persons) {
     text += fmt::format("  contributes  {}\n", contribution_of(job, plan));
     text += fmt::format("  rests on     {}\n  joint        {}\n", kRestsOnOrder, jobs::describe(job, joint));

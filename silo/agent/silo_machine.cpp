@@ -72,6 +72,8 @@ std::string misfit_of_fairness(const jobs::Job& job, const releases::Ask& ask) {
       ask.summed_reports() != nullptr || ask.noise_norm() || ask.beside_public ||
       ask.records.block != releases::Block::Training || ask.records.slice)
     return "fair gradients and groups' shares are clipped sums of training records";
+  if (ask.records.attribute_alone && (ask.records.draw_fraction < 1.0 || ask.records.with_replacement))
+    return "of the attribute alone all records are read: what does not depend on it says who was drawn";
   if (ask.dimension != (fair != nullptr ? job.model->dimension() + grouping.weights() : grouping.cells()))
     return fmt::format("{} numbers of a fair gradient or of groups' shares, which have others", ask.dimension);
   if (shares != nullptr) return "";
@@ -79,6 +81,8 @@ std::string misfit_of_fairness(const jobs::Job& job, const releases::Ask& ask) {
   const bool sound = terms.lambda > 0.0 && std::isfinite(terms.lambda) && terms.clip > 0.0 &&
                      std::isfinite(terms.clip) && terms.model_share > 0.0 && terms.model_share < 1.0 &&
                      terms.share_floor > 0.0 && terms.share_floor * static_cast<double>(grouping.groups) <= 1.0;
+  if (terms.attribute_alone != ask.records.attribute_alone || !(terms.record_norm > 0.0))
+    return "a fair gradient protects another unit than its records";
   return sound ? "" : "a fair gradient's numbers are out of range";
 }
 
@@ -91,6 +95,8 @@ Status check_answerable(const jobs::Job& job, const releases::Ask& ask) {
   if (ask.records.persons.has_value() != (job.unit == releases::Unit::Person) ||
       (ask.records.persons && (!releases::takes_persons(ask) || job.projection || (trains && !job.model))))
     return refuse("persons contribute to clipped sums of models of their own features, and to statistics");
+  if (ask.records.attribute_alone != (job.unit == releases::Unit::SensitiveAttribute))
+    return refuse("a release protects another unit than the job");
   if (ask.beside_public &&
       (ask.records.block != releases::Block::Training || job.shuffle || ask.records.persons ||
        !(std::holds_alternative<releases::GradientMap>(ask.map) ||

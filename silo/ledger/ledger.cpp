@@ -188,7 +188,7 @@ Status Ledger::check_unit(const DatasetIdentity& dataset) const {
                fmt::format("this ledger protects a {} and the configuration of \"{}\" a {}: a ledger's unit never "
                            "changes, since what was spent on the one does not convert to the other; the other unit "
                            "needs a ledger of its own, and then its owner says what counts as spent",
-                           releases::to_string(dataset_.unit), dataset.name, releases::to_string(dataset.unit))};
+                           releases::noun_of(dataset_.unit), dataset.name, releases::noun_of(dataset.unit))};
 }
 
 Status Ledger::check_public_records(const DatasetIdentity& dataset) const {

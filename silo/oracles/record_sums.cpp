@@ -191,13 +191,24 @@ class LinearSums final : public RecordSums {
     const std::span<std::int64_t> rest = sum.subspan(first.size());
     UNDERTONE_CHECK(static_cast<Eigen::Index>(rest.size()) == grouping.weights());
     std::fill(rest.begin(), rest.end(), 0);
+    // Where the attribute alone is protected, what does not depend on it becomes integers by itself: two records that
+    // differ in their groups have the very same ones.
+    const bool alone = terms.attribute_alone;
+    const double units = 1.0 / lattice.step;
+    const mechanisms::Lattice of_model_base{static_cast<std::int64_t>(terms.clip / blocks.model_scale() * units),
+                                            lattice.step};
+    const mechanisms::Lattice of_adversary_base{static_cast<std::int64_t>(terms.adversary_base_reach() * units),
+                                                lattice.step};
+    std::optional<mechanisms::ClippedSum> model_rest;
+    if (alone) model_rest.emplace(of_model, d);
+    Numbers by_group{};
     // Both parts are in the ask's unit, in which the whole bound is 1.
     const double per_model = 1.0 / blocks.model_scale();
     const double per_adversary = std::sqrt(1.0 - terms.model_share);
     const Eigen::VectorXd at = point.head(d);
     Eigen::VectorXd part(grouping.weights());
     Eigen::Vector2d probabilities;
-    add_up(of_model, drawn, first,
+    add_up(alone ? of_model_base : of_model, drawn, first,
            [&](std::span<const std::int64_t> positions, Numbers& factors, Numbers& norms_squared) {
              derivatives(at, drawn, positions, factors, norms_squared);
              for (std::size_t i = 0; i < positions.size(); ++i) {
@@ -207,19 +218,41 @@ class LinearSums final : public RecordSums {
                const double unlikely = positive ? -factors[i] : 1.0 - factors[i];
                const std::int32_t group = drawn.block.group_of(positions[i]);
                const bool known = group >= 0 && group < grouping.groups;
-               const std::optional<Eigen::Index> bucket =
-                   known ? grouping.bucket_of(positive ? 1 : 0) : std::optional<Eigen::Index>();
+               const std::optional<Eigen::Index> of_label = grouping.bucket_of(positive ? 1 : 0);
+               const std::optional<Eigen::Index> bucket = known ? of_label : std::optional<Eigen::Index>();
+               const double moved = likely * unlikely;
+               by_group[i] = 0.0;
                if (bucket) {
                  const auto c = blocks.coefficients(*bucket).col(group);
-                 factors[i] += likely * unlikely * (c[1] - c[0]);
+                 by_group[i] = moved * (c[1] - c[0]);
+               }
+               probabilities << unlikely, likely;
+               if (alone) {
+                 if (of_label) {
+                   const Eigen::VectorXd& c = blocks.base_coefficients(*of_label);
+                   factors[i] += moved * (c[1] - c[0]);
+                 }
+                 blocks.adversary_base(of_label, probabilities, part);
+                 part *= per_adversary;
+                 mechanisms::add_clipped(part, of_adversary_base, rest);
+               } else {
+                 factors[i] += by_group[i];
                }
                factors[i] *= per_model;
-               probabilities << unlikely, likely;
+               by_group[i] *= per_model;
                blocks.adversary_part(bucket, group, probabilities, part);
                part *= per_adversary;
                mechanisms::add_clipped(part, of_adversary, rest);
              }
+             if (alone)
+               model_rest->add(std::span<const double>(by_group).first(positions.size()),
+                               std::span<const double>(norms_squared).first(positions.size()), drawn.block.features,
+                               positions);
            });
+    if (!alone) return;
+    std::vector<std::int64_t> more(first.size());
+    model_rest->take(more);
+    for (std::size_t j = 0; j < first.size(); ++j) first[j] += more[j];
   }
 
   void group_shares(const fairness::Grouping& grouping, const mechanisms::Lattice& lattice, const Drawn& drawn,

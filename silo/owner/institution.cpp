@@ -157,9 +157,8 @@ Result<LoadedDataset> load_dataset(const DatasetConfig& config, const SigningKey
     if (config.person->without_id_alone) rule.text("alone");
   }
   content.update(rule.bytes());
-  DatasetIdentity identity{config.name, content.finish(), {}, {}};
+  DatasetIdentity identity{config.name, content.finish(), {}, {}, config.unit()};
   if (config.person) {
-    identity.unit = releases::Unit::Person;
     HmacSha256 column = key.keyed_digest("person column");
     column.update(config.person->column);
     identity.persons = column.finish();

@@ -56,12 +56,8 @@ Prospect prospect_of(std::vector<DatasetObjections> everywhere, Approval approva
 }
 
 DatasetFacts facts_as_offered(const DatasetConfig& dataset, const jobs::CohortMember& member) {
-  return {dataset.schema,
-          member.facts.records,
-          member.facts.holdout_records,
-          dataset.holdout_public,
-          member.facts.public_records,
-          dataset.person ? releases::Unit::Person : releases::Unit::Record};
+  return {dataset.schema,         member.facts.records,        member.facts.holdout_records,
+          dataset.holdout_public, member.facts.public_records, dataset.unit()};
 }
 
 }  // namespace undertone::silo

@@ -41,8 +41,8 @@ Policy parse_policy(config::Section section) {
   std::vector<std::string> models = section.texts("models", "losses that jobs may train, e.g. [\"logistic\"]");
   std::vector<std::string> algorithms =
       section.texts("algorithms", "algorithms that jobs may use, e.g. [\"noisy_minibatch_sgd\"]");
-  std::vector<std::string> units =
-      section.texts("units", "protected units that are acceptable: [\"record\"], [\"person\"] or both");
+  std::vector<std::string> units = section.texts(
+      "units", "protected units that are acceptable, of \"record\", \"person\" and \"sensitive_attribute\"");
   const bool persons = std::find(units.begin(), units.end(), "person") != units.end();
   const bool records = units.size() > (persons ? 1U : 0U) || !persons;
   const std::int64_t records_min =
@@ -222,6 +222,16 @@ DatasetConfig parse_dataset(config::Section& section, const std::filesystem::pat
         "person",
         "protects persons and not records: all records with one id are one person's. It cannot be changed "
         "afterwards, in either direction"));
+  if (section.has("unit")) {
+    out.attribute_alone = section.choice<bool>(
+        "unit", {{"record", false}, {"sensitive_attribute", true}},
+        "record (default); sensitive_attribute: of each record its group by the schema's sensitive columns alone is "
+        "protected, and neither its features nor its label. It cannot be changed afterwards, in either direction");
+    if (out.attribute_alone && !section.recording() && (out.person || out.schema.sensitive.empty()))
+      section.problem("unit",
+                      "expected \"record\": sensitive_attribute is of a schema with sensitive columns, without "
+                      "\"person\"");
+  }
   parse_split(section, out);
   out.holdout_public = section.boolean(
       "holdout_public", "true: you declare the holdout's records public; they are evaluated exactly and not protected");

@@ -32,12 +32,19 @@ struct DatasetConfig {
   /// Whose each record is, where persons are protected and not records. The data set is of the one or the other for
   /// good.
   std::optional<data::PersonColumn> person = {};
+  /// Which group a record is in is protected, and nothing else of it.
+  bool attribute_alone = false;
   /// Which records beside these the owner declares public: those of another file, or those of this one with a mark.
   std::variant<std::monostate, std::filesystem::path, data::RowMark> declared_public = {};
   std::filesystem::path ledger;
   std::filesystem::path ledger_head;
   std::filesystem::path ledger_key;
   std::set<Digest> replaced_ledgers;  // older ledgers of this data set that were replaced on purpose
+
+  [[nodiscard]] releases::Unit unit() const noexcept {
+    if (person) return releases::Unit::Person;
+    return attribute_alone ? releases::Unit::SensitiveAttribute : releases::Unit::Record;
+  }
 };
 
 /// A data set that is not served any more. Its ledger is kept: its records have spent what they have spent.

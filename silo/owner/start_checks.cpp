@@ -14,7 +14,7 @@
 namespace undertone::silo {
 namespace {
 
-constexpr std::array<std::string_view, 2> kUnits = {"record", "person"};
+constexpr std::array<std::string_view, 3> kUnits = {"record", "person", "sensitive_attribute"};
 
 std::string at(const std::filesystem::path& file, std::string_view pointer) {
   return fmt::format("{}: {}", file.string(), pointer);

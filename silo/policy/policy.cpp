@@ -55,14 +55,14 @@ void check_shuffle(const Policy& policy, const jobs::JobTerms& job, Objections& 
 void check_unit(const DatasetFacts& facts, const jobs::JobTerms& job, Objections& out) {
   if (job.unit == facts.unit) return;
   out.push_back({ObjectionKind::Policy, fmt::format("the job protects a {}, the data set is of {}s",
-                                                    releases::to_string(job.unit), releases::to_string(facts.unit))});
+                                                    releases::noun_of(job.unit), releases::noun_of(facts.unit))});
 }
 
 /// Whether the job counts on the records, or persons, that there are.
 void check_counts(const Policy& policy, const DatasetFacts& facts, const releases::SiloFacts& claimed,
                   Objections& out) {
   const auto object = [&out](std::string sentence) { out.push_back({ObjectionKind::Counts, std::move(sentence)}); };
-  const std::string_view unit = releases::to_string(facts.unit);
+  const std::string_view unit = facts.unit == releases::Unit::Person ? "person" : "record";
   if (claimed.records != facts.records || claimed.holdout_records != facts.holdout_records) {
     object(fmt::format("the job counts on {} training and {} holdout {}s, the data set has {} and {}", claimed.records,
                        claimed.holdout_records, unit, facts.records, facts.holdout_records));

@@ -127,6 +127,40 @@ Eigen::VectorXd textbook_minimum(const models::Model& model, const models::Recor
   return w;
 }
 
+/// Both parts of a record's fair gradient, each clipped and over its scale, of a logistic model.
+Eigen::VectorXd textbook_fair_gradient(const models::Model& model, const models::Records& records, Eigen::Index j,
+                                       const fairness::FairTerms& terms, const Eigen::VectorXd& point) {
+  const fairness::Grouping& grouping = terms.grouping;
+  const Eigen::Index d = model.dimension();
+  const fairness::FairBlocks blocks(terms, point.tail(point.size() - d));
+  Eigen::VectorXd record = Eigen::VectorXd::Ones(d);
+  record.head(records.features.rows()) = records.features.col(j);
+  const double likely = 1.0 / (1.0 + std::exp(-point.head(d).dot(record)));
+  const Eigen::Vector2d predicted(1.0 - likely, likely);
+  Eigen::VectorXd of_model = gradient_of(model, records, j, point.head(d));
+  Eigen::VectorXd of_weights = Eigen::VectorXd::Zero(grouping.weights());
+  if (const auto bucket = grouping.bucket_of(records.targets[j] > 0.0 ? 1 : 0)) {
+    const Eigen::MatrixXd& w = blocks.weights(*bucket);
+    const std::int32_t s = records.group_of(j);
+    const double root = std::sqrt(blocks.shares(*bucket)[s]);
+    const auto c = [&](Eigen::Index k) { return -w.col(k).squaredNorm() + 2.0 * w(s, k) / root; };
+    of_model += terms.lambda * blocks.weight() * likely * (1.0 - likely) * (c(1) - c(0)) * record;
+    Eigen::MatrixXd by_weights = -2.0 * w * predicted.asDiagonal();
+    by_weights.row(s) += 2.0 / root * predicted.transpose();
+    of_weights.segment(*bucket * by_weights.size(), by_weights.size()) =
+        blocks.weight() * Eigen::Map<const Eigen::VectorXd>(by_weights.data(), by_weights.size());
+  }
+  Eigen::VectorXd out(d + of_weights.size());
+  if (terms.attribute_alone) {  // what is clipped does not depend on the group, and nothing is long enough here
+    UNDERTONE_CHECK(of_model.norm() < terms.clip);
+    out << of_model / blocks.model_scale(), of_weights / blocks.adversary_scale();
+    return out;
+  }
+  out << clipped(of_model, terms.clip) / blocks.model_scale(),
+      (of_weights - blocks.centre()) / blocks.adversary_scale();
+  return out;
+}
+
 /// What one silo answers, from the textbook: no lattice, no noise; the records that each release reads are those of the
 /// plan in the run's permutation. Only for plans that draw no subsets; what is drawn one by one, the run draws.
 Eigen::VectorXd textbook_answer(const simulation::SimulatedSilo& silo, const jobs::Job& job, const planning::Plan& plan,
@@ -155,6 +189,21 @@ Eigen::VectorXd textbook_answer(const simulation::SimulatedSilo& silo, const job
       sum += clipped(own, release.ask.clip().value());
     }
     return sum / static_cast<double>(records.count());
+  }
+  if (const auto* fair = std::get_if<releases::FairGradientMap>(&release.ask.map)) {
+    Eigen::VectorXd sum = Eigen::VectorXd::Zero(release.ask.dimension);
+    for (Eigen::Index j = 0; j < records.count(); ++j)
+      sum += textbook_fair_gradient(*job.model, records, j, fair->terms, points);
+    return sum / static_cast<double>(records.count());
+  }
+  if (const auto* shares = std::get_if<releases::GroupSharesMap>(&release.ask.map)) {
+    const fairness::Grouping& grouping = shares->grouping;
+    const auto cells = static_cast<double>(grouping.cells());
+    Eigen::VectorXd sum = Eigen::VectorXd::Zero(grouping.cells());
+    for (Eigen::Index j = 0; j < records.count(); ++j)
+      if (const auto bucket = grouping.bucket_of(records.targets[j] > 0.0 ? 1 : 0))
+        sum[*bucket * grouping.groups + records.group_of(j)] += 1.0;
+    return (sum / static_cast<double>(records.count())).array() - 1.0 / cells;
   }
   if (release.ask.local()) {
     const auto stream = silo::TestRandomness(seed, silo.id).stream(run, query.round);

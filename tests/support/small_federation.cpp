@@ -104,11 +104,11 @@ std::string SmallFederation::job() const {
       R"({{"format":"undertone.job/1","name":"{}","data":{{"label":{},"features":[{}]{}}},{}
 "model":{},"domain":{},"regulariser":{},
 "algorithm":{},
-"privacy":{{"mode":"{}","unit":"record","noise":"{}",{}{}{}{}}},"cohort":[{}],
+"privacy":{{"mode":"{}","unit":"{}","noise":"{}",{}{}{}{}}},"cohort":[{}],
 "participation":{{"quorum":{},"join_deadline_ms":{},"round_deadline_ms":{},"resend_ms":300}},
 {}{}{}"evaluation":{{"every":{},"metrics":"{}"}},"wire":{{"points":"{}","replies":"i64","reply_step_log2":-40}}}})",
       name, label, columns, sensitive, projection.empty() ? "" : fmt::format("\"projection\":{},", projection), trained,
-      domain, regulariser, asked, shuffle.empty() ? "isrl" : "shuffle", noise, bound,
+      domain, regulariser, asked, shuffle.empty() ? "isrl" : "shuffle", unit, noise, bound,
       noise_law.empty() ? "" : fmt::format(R"(,"noise_law":"{}")", noise_law), by_hand,
       shuffle.empty() ? "" : fmt::format(",\"shuffle\":{}", shuffle), members, quorum, join_deadline_ms,
       round_deadline_ms, aggregation.empty() ? "" : fmt::format("\"aggregation\":{},", aggregation),
@@ -306,6 +306,21 @@ std::vector<std::pair<std::string, SmallFederation>> federations_of_every_algori
         {},
         0,
         2}},
+      {"dp_fermi, of the attribute alone",
+       {R"({"kind":"dp_fermi","notion":"equal_opportunity","rounds":4,"step_size":0.5,"lambda":1,"draw_fraction":1})",
+        ball,
+        none,
+        {},
+        {},
+        0.0,
+        5,
+        0.0,
+        4,
+        {},
+        {},
+        {},
+        0,
+        3}},
       {"dp_fermi, equalised odds of three groups, drawn",
        {R"({"kind":"dp_fermi","notion":"equalised_odds","rounds":3,"step_size":0.5,"lambda":1,"draw_fraction":0.5,
             "shares":[0.3,0.1,0.1,0.3,0.1,0.1],"server":{"kind":"momentum","beta":0.5}})",
@@ -460,6 +475,7 @@ std::vector<std::pair<std::string, SmallFederation>> federations_of_every_algori
     SmallFederation federation;
     federation.algorithm = row.algorithm;
     federation.groups = row.groups;
+    if (name.ends_with("of the attribute alone")) federation.unit = "sensitive_attribute";
     federation.domain = row.domain;
     federation.regulariser = row.regulariser;
     federation.model = row.model;

@@ -32,6 +32,7 @@ struct SmallFederation {
   std::string averaging = "uniform";
   std::string points = "f64";
   std::string noise = "test";
+  std::string unit = "record";
   int quorum = 2;
   int round_deadline_ms = 4000;
   int join_deadline_ms = 8000;

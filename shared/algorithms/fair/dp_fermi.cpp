@@ -89,6 +89,8 @@ MethodTraits DpFermiSettings::traits() const {
   traits.shuffled = false;
   traits.linear_models = true;
   traits.twice_differentiable = true;  // of the logistic loss alone
+  traits.attribute_alone = true;
+  traits.centred = true;
   return traits;
 }
 
@@ -102,6 +104,9 @@ ParsedMethod DpFermi::parse(config::Section& section, const Problem& problem) {
   out.terms.lambda =
       section.number("lambda", kLambdaMin, kLambdaMax,
                      "of dp_fermi: of ERMI beside the loss; the larger, the fairer and the less accurate");
+  out.terms.attribute_alone = problem.attribute_alone;
+  out.terms.record_norm = problem.record_norm;
+  out.terms.clip = problem.clip;
   out.weights_step_size = 0.4 / std::max(1.0, out.terms.lambda);
   if (section.has("weights_step_size"))
     out.weights_step_size =
@@ -122,7 +127,7 @@ ParsedMethod DpFermi::parse(config::Section& section, const Problem& problem) {
   if (out.shares.empty() && section.has("histogram_share"))
     out.histogram_share = section.number("histogram_share", 0.001, 0.9,
                                          "of dp_fermi: of what a silo promises, what the groups' shares cost (default "
-                                         "0.1); not looked at where batches are drawn, as each round then costs alike");
+                                         "0.1); not looked at where batches are drawn, as all rounds then cost alike");
   if (section.has("tail"))
     out.tail = section.number("tail", 0.0, 1.0,
                               "of dp_fermi: the model is the mean over this last share of the rounds (default 0: the "
@@ -167,15 +172,13 @@ planning::Schedule DpFermi::schedule(const DpFermiSettings& settings, const Grad
   const fairness::Grouping& grouping = settings.terms.grouping;
   planning::Schedule out;
   releases::Ask gradient = shape.gradient(settings.problem.dimension + grouping.weights());
-  fairness::FairTerms terms = settings.terms;
-  terms.clip = shape.clip().value();
-  gradient.map = releases::FairGradientMap{terms};
+  gradient.map = releases::FairGradientMap{settings.terms};
   gradient.bound = releases::L2Bound{*releases::ClipNorm::create(1.0)};
   if (settings.asks_shares()) {
     // 1 in one of m cells, less 1 / m in each, is so long.
     const auto cells = static_cast<double>(grouping.cells());
-    releases::Ask shares{releases::GroupSharesMap{grouping},
-                         {},
+    // Where batches are drawn, for this round too: read by all records it would cost as much as many drawn rounds.
+    releases::Ask shares{releases::GroupSharesMap{grouping}, gradient.records,
                          releases::L2Bound{*releases::ClipNorm::create(std::sqrt(1.0 - 1.0 / cells))},
                          grouping.cells()};
     shares.shift = gradient.shift;

@@ -19,7 +19,7 @@ struct DpFermiSettings {
   std::uint64_t rounds = 0;        // T descent-ascent steps
   double step_size = 0.0;          // eta_theta
   double weights_step_size = 0.0;  // eta_w, in (0, 1 / (2 lambda)]
-  fairness::FairTerms terms;       // but for the clip, which is the job's
+  fairness::FairTerms terms;
   /// The groups' shares of all records, bucket by bucket, where they are public: then nothing is asked for them.
   std::vector<double> shares = {};  // [cells] or empty
   /// Of what a silo promises, what the question for the groups' shares may cost, in (0, 1).

@@ -104,6 +104,38 @@ TEST(FairOracleTest, NoRecordMovesAFairGradientByMoreThanTwiceTheClipWhateverIsA
   EXPECT_GT(closest, 0.9);  // records of opposite signs come near it, so that the bound is not idle
 }
 
+TEST(FairOracleTest, OfTheAttributeAloneNoGroupMovesAFairGradientByMoreThanTwiceTheClip) {
+  RandomSource random(47);
+  double closest = 0.0;
+  for (int i = 0; i < 40'000; ++i) {
+    const Grouping grouping{kNotions[random.below(3)], 2 + static_cast<Eigen::Index>(random.below(4)), 2,
+                            static_cast<Eigen::Index>(random.below(2))};
+    FairTerms terms = any_terms(grouping, random);
+    terms.attribute_alone = true;
+    terms.record_norm = std::pow(10.0, 2.0 * random.unit() - 1.0);  // also less than records are long
+    const models::LinearModel model(models::Loss::Logistic, 3, random.chance(0.5));
+    const auto sums = make_record_sums(model);
+    const mechanisms::Lattice& lattice = kLattices[random.below(kLattices.size())];
+    models::Records records = any_fair_records(3, 2, grouping.groups, random);
+    const Eigen::VectorXd question = any_question(model.dimension(), grouping, random);
+    const auto size = static_cast<std::size_t>(model.dimension() + grouping.weights());
+    std::vector<std::int64_t> before(size);
+    std::vector<std::int64_t> after(size);
+    const std::vector<std::int64_t> all = all_positions(records);
+    sums->fair_gradients(question, terms, lattice, {records, all}, before);
+    records.groups[0] = static_cast<std::int32_t>(random.below(static_cast<std::uint64_t>(grouping.groups + 2))) - 1;
+    sums->fair_gradients(question, terms, lattice, {records, all}, after);
+    const double moved = distance(before, after) / (2.0 * static_cast<double>(lattice.clip));
+    ASSERT_LE(moved, 1.0) << i;
+    closest = std::max(closest, moved);
+    // No contribution is longer than what the plan and the wire make room for.
+    double length = 0.0;
+    for (const std::int64_t number : after) length = std::hypot(length, static_cast<double>(number) * lattice.step);
+    ASSERT_LE(length, 2.0 * (1.0 + terms.base_reach()) * (1.0 + 1e-9)) << i;
+  }
+  EXPECT_GT(closest, 0.7);
+}
+
 TEST(FairOracleTest, NoRecordMovesTheSharesOfGroupsByMoreThanTwiceTheClip) {
   RandomSource random(44);
   for (int i = 0; i < 5'000; ++i) {
@@ -158,12 +190,12 @@ Eigen::VectorXd shares_of(const fairness::GroupedRecords& grouped, const Groupin
 
 TEST(FairOracleTest, TheAnswerIsTheGradientOfTheObjectiveWhereNothingIsClipped) {
   for (const Notion notion : kNotions) {
-    for (const bool some_unknown : {false, true}) {
-      SCOPED_TRACE(fmt::format("{}, {}", fairness::to_string(notion), some_unknown));
+    for (const auto& [some_unknown, alone] : {std::pair(false, false), {true, false}, {false, true}}) {
+      SCOPED_TRACE(fmt::format("{}, {}, {}", fairness::to_string(notion), some_unknown, alone));
       const Grouping grouping{notion, 3, 2, 1};
       const BothForms data = both_forms(210, 3, some_unknown);
       const models::LinearModel model(models::Loss::Logistic, 3, true);
-      const FairTerms terms{grouping, 1.7, 60.0, 0.4, 0.01};
+      const FairTerms terms{grouping, 1.7, 60.0, 0.4, 0.01, alone, 2.0};
       RandomSource random(46);
       Eigen::VectorXd question(4 + grouping.weights() + grouping.cells());
       for (double& number : question) number = random.unit() - 0.5;
