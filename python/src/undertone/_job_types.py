@@ -24,6 +24,8 @@ __all__ = [
     "DataFeatureMissing",
     "DataLabel",
     "DataLabelMissing",
+    "DataSensitive",
+    "DataSensitiveMerged",
     "Domain",
     "Evaluation",
     "Initial",
@@ -172,6 +174,46 @@ class DataFeature(Section):
 
 
 @dataclass(kw_only=True)
+class DataSensitiveMerged(Section):
+    r"""One merged of data, sensitive.
+
+    Parameters
+    ----------
+    values : list[str]
+        Two or more of the categories, in no other list.
+    """
+
+    values: list[str]
+    _keys = ("values",)
+
+
+@dataclass(kw_only=True)
+class DataSensitive(Section):
+    r"""One sensitive of data.
+
+    Parameters
+    ----------
+    column : str
+        The column's name in the file's header.
+    categories : list[str]
+        The public list of values; each is a group of its own but for what is merged.
+    merged : list[DataSensitiveMerged], optional
+        Values that count as one group, list by list.
+    missing : list[str], optional
+        What is written where the value is not known; without it such a value is an error.
+    also_feature : bool, optional
+        The column may be one of the features, too, so that models read it (default false).
+    """
+
+    column: str
+    categories: list[str]
+    merged: list[DataSensitiveMerged] | None = None
+    missing: list[str] | None = None
+    also_feature: bool | None = None
+    _keys = ("column", "categories", "merged", "missing", "also_feature")
+
+
+@dataclass(kw_only=True)
 class Data(Section):
     r"""What every silo's file holds: public, fixed without looking at records.
 
@@ -181,11 +223,15 @@ class Data(Section):
         The target.
     features : list[DataFeature]
         In this order.
+    sensitive : list[DataSensitive], optional
+        The columns that say which group a record is in, for fairness: no features, and not the label. Of several
+        columns every combination of their values is a group.
     """
 
     label: DataLabel
     features: list[DataFeature]
-    _keys = ("label", "features")
+    sensitive: list[DataSensitive] | None = None
+    _keys = ("label", "features", "sensitive")
 
 
 @dataclass(kw_only=True)
@@ -857,8 +903,9 @@ class Privacy(Section):
     mode : {"isrl", "shuffle"}
         Isrl: every silo's own noise protects, nobody else is trusted; shuffle: less noise, and shufflers are
         trusted.
-    unit : {"record", "person"}
-        What is protected: a record, or a person, who is all records with one id at a silo.
+    unit : {"record", "person", "sensitive_attribute"}
+        What is protected: a record; a person, who is all records with one id at a silo; or of each record its
+        group by the sensitive columns alone, and neither its features nor its label.
     person : PrivacyPerson, optional
         Of unit person: what one contributes to an answer.
     silos_per_person : int, optional
@@ -884,7 +931,7 @@ class Privacy(Section):
     """
 
     mode: Literal["isrl", "shuffle"]
-    unit: Literal["record", "person"]
+    unit: Literal["record", "person", "sensitive_attribute"]
     noise: Literal["secure", "test"]
     person: PrivacyPerson | None = None
     silos_per_person: int | None = None
@@ -948,7 +995,7 @@ class Member(Section):
 
 @dataclass(kw_only=True)
 class AlgorithmServer(Section):
-    r"""Of noisy_minibatch_sgd: what the coordinator steps along (default: the mean gradient).
+    r"""Of noisy_minibatch_sgd and dp_fermi: what the coordinator steps along (default: the mean gradient).
 
     Parameters
     ----------
@@ -1209,10 +1256,10 @@ class Algorithm(Section):
     tail : float, optional
         With averaging tail: the share of the rounds, from the last one back.
     schedule : {"constant", "inverse_sqrt", "inverse_time", "cosine"}, optional
-        Of noisy_minibatch_sgd: step_size times 1, 1/sqrt(r+1), 1/(r+1) or (1 + cos(pi r/R))/2 in round r = 0 ..
-        R-1 (default constant).
+        Of noisy_minibatch_sgd and dp_fermi: step_size times 1, 1/sqrt(r+1), 1/(r+1) or (1 + cos(pi r/R))/2 in
+        round r = 0 .. R-1 (default constant).
     server : AlgorithmServer, optional
-        Of noisy_minibatch_sgd: what the coordinator steps along (default: the mean gradient).
+        Of noisy_minibatch_sgd and dp_fermi: what the coordinator steps along (default: the mean gradient).
     passes : int, optional
         Of noisy_minibatch_sgd: passes over the records, each in rounds / passes parts of its own (default: every
         round reads all records, or draws some afresh). With "parts": "bins" every pass draws them anew.
@@ -1272,6 +1319,29 @@ class Algorithm(Section):
         of l_q, 1/p + 1/q = 1. Of lp_sgd: p above 2 of the model's ball (default: infinity, a box).
     set : AlgorithmSet, optional
         Of noisy_frank_wolfe, poly_frank_wolfe and tree_frank_wolfe: its norm, and the ball's radius.
+    notion : {"demographic_parity", "equalised_odds", "equal_opportunity"}, optional
+        Of dp_fermi: what the prediction may not depend on the group for. demographic_parity (the default): for
+        all records; equalised_odds: for the records of each label; equal_opportunity: for those of the advantaged
+        label.
+    advantaged : int, optional
+        With notion equal_opportunity: the label's number, in the schema's order from 0 (default 1, the positive
+        one).
+    lambda_ : float, optional
+        Of dp_fermi: of ERMI beside the loss; the larger, the fairer and the less accurate.
+    weights_step_size : float, optional
+        Of dp_fermi: of the adversary, at most 1 / (2 lambda) (default 0.4 / max(1, lambda)).
+    share_floor : float, optional
+        Of dp_fermi: no group is taken for a smaller share of the records (default 0.05, or half of an equal share
+        where that is less); the smaller, the more noise.
+    model_share : float, optional
+        Of dp_fermi: of an answer's privacy, the model's part; the rest is the adversary's (default 0.5).
+    shares : list[float], optional
+        Of dp_fermi: the groups' shares of all records, in the schema's order, where they are public, as a census
+        has them; of equalised_odds those of label 0 first. They only weigh the groups, so that they need not be
+        exact. Without them silos are asked in a round of its own, with noise.
+    histogram_share : float, optional
+        Of dp_fermi: of what a silo promises, what the groups' shares cost (default 0.1); not looked at where
+        batches are drawn, as all rounds then cost alike.
     parts : {"permutation", "secret_permutation", "bins"}, optional
         Of a method that reads each record in one part: permutation (default), parts of fixed sizes that compose
         in parallel; secret_permutation, the same with one record at least in no part, which takes less noise and
@@ -1289,7 +1359,7 @@ class Algorithm(Section):
     heterogeneity: float | None = None
     seed: int | None = None
     sampling: Literal["without_replacement", "with_replacement"] | None = None
-    kind: Literal["noisy_minibatch_sgd", "ldp_sgd", "semi_ldp_sgd", "accelerated_sgd", "localized_accelerated_sgd", "strongly_convex_sgd", "regularised_subgradient", "localized_subgradient", "staged_subgradient", "proximal_sgd", "prox_svrg", "spider", "spider_alternate", "local_sgd", "local_minibatch_sgd", "fedprox", "scaffold", "private_frank_wolfe", "private_tree_frank_wolfe", "staged_tree_frank_wolfe", "private_poly_frank_wolfe", "one_shot_frank_wolfe", "constrained_frank_wolfe", "constrained_mirror_descent", "strongly_convex_mirror_descent", "mirror_descent", "localized_mirror_descent", "objective_perturbation", "staged_mirror_descent", "stochastic_mirror_descent", "lp_sgd", "noisy_mirror_descent", "noisy_frank_wolfe", "poly_frank_wolfe", "tree_frank_wolfe", "throw_away"] | None = None
+    kind: Literal["noisy_minibatch_sgd", "ldp_sgd", "semi_ldp_sgd", "accelerated_sgd", "localized_accelerated_sgd", "strongly_convex_sgd", "regularised_subgradient", "localized_subgradient", "staged_subgradient", "proximal_sgd", "prox_svrg", "spider", "spider_alternate", "local_sgd", "local_minibatch_sgd", "fedprox", "scaffold", "private_frank_wolfe", "private_tree_frank_wolfe", "staged_tree_frank_wolfe", "private_poly_frank_wolfe", "one_shot_frank_wolfe", "constrained_frank_wolfe", "constrained_mirror_descent", "strongly_convex_mirror_descent", "mirror_descent", "localized_mirror_descent", "objective_perturbation", "staged_mirror_descent", "stochastic_mirror_descent", "lp_sgd", "noisy_mirror_descent", "noisy_frank_wolfe", "poly_frank_wolfe", "tree_frank_wolfe", "throw_away", "dp_fermi"] | None = None
     rounds: int | None = None
     step_size: float | None = None
     draw_fraction: float | None = None
@@ -1322,8 +1392,16 @@ class Algorithm(Section):
     geometry: AlgorithmGeometry | None = None
     norm: float | None = None
     set: AlgorithmSet | None = None
+    notion: Literal["demographic_parity", "equalised_odds", "equal_opportunity"] | None = None
+    advantaged: int | None = None
+    lambda_: float | None = None
+    weights_step_size: float | None = None
+    share_floor: float | None = None
+    model_share: float | None = None
+    shares: list[float] | None = None
+    histogram_share: float | None = None
     parts: Literal["permutation", "secret_permutation", "bins"] | None = None
-    _keys = ("theorem", "smoothness", "strong_convexity", "gap", "gradient_variance", "answering", "heterogeneity", "seed", "sampling", "kind", "rounds", "step_size", "draw_fraction", "averaging", "tail", "schedule", "server", "passes", "reports", "reads", "proximity", "stages", "phases", "radius", "clip_share", "restarts", "epochs", "inner", "period", "pairs", "local_steps", "local_batch", "proximal", "iterates", "vertices", "choice", "depth", "potential", "relative_convexity", "geometry", "norm", "set", "parts")
+    _keys = ("theorem", "smoothness", "strong_convexity", "gap", "gradient_variance", "answering", "heterogeneity", "seed", "sampling", "kind", "rounds", "step_size", "draw_fraction", "averaging", "tail", "schedule", "server", "passes", "reports", "reads", "proximity", "stages", "phases", "radius", "clip_share", "restarts", "epochs", "inner", "period", "pairs", "local_steps", "local_batch", "proximal", "iterates", "vertices", "choice", "depth", "potential", "relative_convexity", "geometry", "norm", "set", "notion", "advantaged", "lambda", "weights_step_size", "share_floor", "model_share", "shares", "histogram_share", "parts")
 
 
 @dataclass(kw_only=True)
@@ -1384,17 +1462,18 @@ class Evaluation(Section):
     ----------
     every : int, optional
         Evaluate after so many steps; 0 (default): only after the last.
-    metrics : {"basic", "detailed"}, optional
+    metrics : {"basic", "detailed", "groups"}, optional
         Basic (default): loss, accuracy, share of positives; of a number the loss alone. detailed: also confusion
-        table and AUC; of a number RMSE, MAE, R^2. Public holdouts are evaluated exactly either way; of private
-        ones more numbers share the same noised answer, so each has more noise.
+        table and AUC; of a number RMSE, MAE, R^2. groups: also a confusion table of each group of the sensitive
+        columns, and how far groups are apart. Public holdouts are evaluated exactly either way; of private ones
+        more numbers share the same noised answer, so each has more noise.
     persons : {"mean", "one_record"}, optional
         Of unit person: mean (default): a person counts with the mean over her records' scores. one_record: with
         the scores of one of her records, drawn afresh and in secret, as if she had no other.
     """
 
     every: int | None = None
-    metrics: Literal["basic", "detailed"] | None = None
+    metrics: Literal["basic", "detailed", "groups"] | None = None
     persons: Literal["mean", "one_record"] | None = None
     _keys = ("every", "metrics", "persons")
 
