@@ -68,9 +68,10 @@ Status report(const Deployment& deployment, const std::filesystem::path& job_fil
     all_public = all_public && member.facts.holdout_public;
     epsilon = std::max(epsilon, member.facts.epsilon().value());
   }
-  const std::string_view unit = releases::to_string(deployment.job().unit);
-  fmt::print("\nOn {} held-out {}s of {} silos, {} restarts on the way, in the scale of the result:\n", holdout, unit,
-             deployment.job().cohort.size(), restarts);
+  const releases::Unit protects = deployment.job().unit;
+  const std::string_view unit = releases::noun_of(protects);
+  fmt::print("\nOn {} held-out {}s of {} silos, {} restarts on the way, in the scale of the result:\n", holdout,
+             protects == releases::Unit::Person ? "person" : "record", deployment.job().cohort.size(), restarts);
   const std::vector<std::string_view> names = deployment.job().model->metric_names();
   for (std::size_t m = 0; m < names.size() && m < plain.values.size(); ++m) {
     if (!last.contains(names[m])) continue;

@@ -26,14 +26,14 @@ std::optional<FairPlan> fair_plan(const jobs::Job& job, const std::map<SiloId, p
   start.tail(terms.grouping.cells()).setConstant(1.0 / cells);
   const fairness::FairBlocks blocks(terms, start);
   const double noise = std::sqrt(mean_noise_variance(job, plans, releases::QuestionKind::FairGradient));
-  FairPlan out{
-      terms.lambda, noise * blocks.model_scale(), noise * blocks.adversary_scale(), terms.share_floor, {}, ""};
+  FairPlan out{terms.lambda, noise * blocks.model_scale(), noise * blocks.adversary_scale(), terms.share_floor, {}, ""};
   if (asked(schedule, releases::QuestionKind::GroupShares) != nullptr) {
     out.shares_noise = std::sqrt(mean_noise_variance(job, plans, releases::QuestionKind::GroupShares));
     // Beyond this a group at the floor cannot be told from one of none or of twice as many.
     if (*out.shares_noise > terms.share_floor / 3.0)
       out.warning = fmt::format(
-          "the noise of a group's share, {:.2g}, is more than a third of share_floor, {:.2g}: of {} groups the small ones "
+          "the noise of a group's share, {:.2g}, is more than a third of share_floor, {:.2g}: of {} groups the small "
+          "ones "
           "are not told from none. Merge some (data/sensitive/merged), or say the shares where they are public",
           *out.shares_noise, terms.share_floor, terms.grouping.groups);
   }
@@ -51,14 +51,17 @@ nlohmann::ordered_json to_json(const FairPlan& plan) {
 
 std::string describe(const FairPlan& plan) {
   std::string out = fmt::format(
-      "fair gradients: where W begins, at 0, the noise of a round's weighted mean is {:.4g} on each number of the model's "
-      "gradient and {:.4g} on each of the adversary's; both follow W. In the first step lambda = {:g} moves nothing, since "
+      "fair gradients: where W begins, at 0, the noise of a round's weighted mean is {:.4g} on each number of the "
+      "model's "
+      "gradient and {:.4g} on each of the adversary's; both follow W. In the first step lambda = {:g} moves nothing, "
+      "since "
       "W is 0\n",
       plan.model_noise, plan.adversary_noise, plan.lambda);
   if (plan.shares_noise)
-    out += fmt::format("groups' shares: known up to a noise of {:.2g}; no group is taken for less than {:.2g} of the "
-                       "records\n",
-                       *plan.shares_noise, plan.share_floor);
+    out += fmt::format(
+        "groups' shares: known up to a noise of {:.2g}; no group is taken for less than {:.2g} of the "
+        "records\n",
+        *plan.shares_noise, plan.share_floor);
   if (!plan.warning.empty()) out += fmt::format("WARNING: {}\n", plan.warning);
   return out;
 }

@@ -312,9 +312,11 @@ Json to_json(const std::vector<SiloPlan>& silos) {
 void print_silos(const jobs::Job& job, const std::vector<SiloPlan>& silos) {
   for (const SiloPlan& one : silos) {
     const planning::Plan& plan = *one.plan;
-    fmt::print("{}: {} {}s; epsilon {:.6g}, delta {:.3g} for each; {} answers, {} bytes out, {} in\n", one.silo.name(),
-               one.units, releases::noun_of(job.unit), plan.epsilon().value_rounded_up(),
-               plan.delta().value_rounded_up(), plan.rounds(), one.bytes_sent, one.bytes_received);
+    fmt::print("{}: {} {}s; epsilon {:.6g}, delta {:.3g} for {}; {} answers, {} bytes out, {} in\n", one.silo.name(),
+               one.units, job.unit == releases::Unit::Person ? "person" : "record", plan.epsilon().value_rounded_up(),
+               plan.delta().value_rounded_up(),
+               job.unit == releases::Unit::SensitiveAttribute ? "the group of each, and for nothing else" : "each",
+               plan.rounds(), one.bytes_sent, one.bytes_received);
     for (const std::string& warning : warnings_of(plan)) fmt::print("    WARNING: {}\n", warning);
     for (const PlannedRelease& release : releases_of(plan)) fmt::print("    {}\n", describe(release));
     if (plan.parts_credit()) fmt::print("    {}\n", describe(secret_parts_of(plan)));

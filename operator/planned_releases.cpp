@@ -256,7 +256,7 @@ Json to_json(const PlannedRelease& planned) {
               {"numbers", release.ask.dimension},
               {"records", release.records_drawn},
               {"draws", release.draws()},
-              {"unit", release.ask.records.persons ? "person" : "record"},
+              {"unit", releases::to_string(release.ask.unit())},
               {"reads", read_of(release).json}};
   if (release.reads_bins()) out["rows"] = release.rows;
   if (const std::optional<releases::PersonContribution>& persons = release.ask.records.persons)

@@ -103,7 +103,7 @@ class Verification {
   void open(const Fields& fields) {
     findings_.dataset = fields.at("dataset");
     findings_.noise = fields.at("noise");
-    findings_.unit = fields.contains("unit") ? "person" : "record";
+    findings_.unit = fields.contains("unit") ? fields.at("unit") : "record";
     findings_.public_key = fields.at("public_key");
     const bool of_units = fields.contains("unit") || fields.contains("persons");
     const bool whole = fields.contains("unit") && fields.contains("persons");

@@ -155,7 +155,8 @@ HtmlTable groups_table(const std::vector<GroupRates>& groups) {
       {},
       ""};
   const auto shown_rate = [](const GroupRates::Rate& rate) {
-    return rate.reach > 0.0 ? fmt::format("{:.4f} ± {:.4f}", rate.value, rate.reach) : fmt::format("{:.4f}", rate.value);
+    return rate.reach > 0.0 ? fmt::format("{:.4f} ± {:.4f}", rate.value, rate.reach)
+                            : fmt::format("{:.4f}", rate.value);
   };
   const GroupRates* whole = nullptr;  // one that has rates says the classes
   for (const GroupRates& group : groups)

@@ -13,6 +13,7 @@
 #include "shared/base/random_source.hpp"
 #include "shared/data/csv_table.hpp"
 #include "shared/fairness/group_outcomes.hpp"
+#include "shared/jobs/schema_section.hpp"
 #include "simulation/direct_cohort.hpp"
 
 namespace undertone::lab {
@@ -24,7 +25,7 @@ using fairness::Notion;
 constexpr const char* kTrainFile = "adult.data";
 constexpr const char* kTestFile = "adult.test";
 constexpr double kBarInterval = 0.9;
-constexpr double kPlainEpsilon = 30.0;  // of the model without a regulariser, which the naive baseline mixes
+constexpr double kPlainEpsilon = 8.0;  // of the model without a regulariser, which the naive baseline mixes
 
 // Bounds and lists that stand in the data's own description, and that no record was looked at for. Neither gender, race
 // nor country is a feature.
@@ -46,9 +47,9 @@ constexpr const char* kCensusSchema = R"json({"label":{"column":"income","negati
     "Other-relative"],"others_allowed":true}],
   "sensitive":[{"column":"gender","categories":["Male","Female"]}]})json";
 
-struct CensusTables {
-  data::CsvTable train;
-  data::CsvTable test;
+struct CensusRecords {
+  models::Records train;
+  models::Records test;
   std::vector<std::size_t> by_group;  // rows of train, the first group's first
 };
 
@@ -64,22 +65,23 @@ Result<data::CsvTable> read_csv_table(const std::filesystem::path& file) {
   return data::parse_csv(text, file.filename().string());
 }
 
-Result<CensusTables> census_tables(const std::filesystem::path& folder, std::size_t records_max) {
-  CensusTables out;
-  UNDERTONE_TRY(out.train, read_csv_table(folder / kTrainFile));
-  UNDERTONE_TRY(out.test, read_csv_table(folder / kTestFile));
-  mend_labels(out.train);
-  mend_labels(out.test);
-  for (data::CsvTable* table : {&out.train, &out.test})
-    if (records_max != 0 && table->rows.size() > records_max) table->rows.resize(records_max);
-  const auto column = std::find(out.train.header.begin(), out.train.header.end(), "gender") - out.train.header.begin();
-  if (static_cast<std::size_t>(column) == out.train.header.size())
-    return Error{ErrorCode::InvalidData, fmt::format("{}: expected a column \"gender\"", kTrainFile)};
-  out.by_group.resize(out.train.rows.size());
+Result<models::Records> census_file(const std::filesystem::path& file, std::size_t records_max) {
+  UNDERTONE_TRY(data::CsvTable table, read_csv_table(file));
+  mend_labels(table);
+  if (records_max != 0 && table.rows.size() > records_max) table.rows.resize(records_max);
+  const nlohmann::json schema = nlohmann::json::parse(kCensusSchema);
+  config::Problems problems("schema");
+  return data::to_records(table, jobs::parse_schema(config::Section(schema, "", problems)), file.filename().string());
+}
+
+Result<CensusRecords> census_records(const std::filesystem::path& folder, std::size_t records_max) {
+  CensusRecords out;
+  UNDERTONE_TRY(out.train, census_file(folder / kTrainFile, records_max));
+  UNDERTONE_TRY(out.test, census_file(folder / kTestFile, records_max));
+  out.by_group.resize(out.train.groups.size());
   std::iota(out.by_group.begin(), out.by_group.end(), std::size_t{0});
-  std::stable_sort(out.by_group.begin(), out.by_group.end(), [&](std::size_t a, std::size_t b) {
-    return out.train.rows[a][static_cast<std::size_t>(column)] > out.train.rows[b][static_cast<std::size_t>(column)];
-  });
+  std::stable_sort(out.by_group.begin(), out.by_group.end(),
+                   [&](std::size_t a, std::size_t b) { return out.train.groups[a] < out.train.groups[b]; });
   return out;
 }
 
@@ -122,10 +124,10 @@ std::string job_text(const PrivateFairnessFigure& figure, const PrivateFairnessC
 }
 
 /// Deals the rows to the silos: at random from a public seed, or in the order of the groups.
-std::vector<std::vector<std::size_t>> deal(const CensusTables& tables, const PrivateFairnessCurve& curve,
+std::vector<std::vector<std::size_t>> deal(const CensusRecords& all, const PrivateFairnessCurve& curve,
                                            std::uint64_t seed) {
   RandomSource source(seed);
-  const std::vector<std::size_t> order = curve.skewed ? tables.by_group : source.permutation(tables.train.rows.size());
+  const std::vector<std::size_t> order = curve.skewed ? all.by_group : source.permutation(all.train.groups.size());
   std::vector<std::vector<std::size_t>> out(curve.silos);
   for (std::size_t i = 0; i < order.size(); ++i) out[i * curve.silos / order.size()].push_back(order[i]);
   return out;
@@ -148,9 +150,22 @@ PrivatelyTested tested_on(const models::Records& records, const Eigen::VectorXd&
   return {outcomes.error(), outcomes.parity().between_groups, outcomes.odds().between_groups};
 }
 
+models::Records rows_of(const models::Records& records, const std::vector<std::size_t>& rows) {
+  models::Records out{Eigen::MatrixXd(records.features.rows(), static_cast<Eigen::Index>(rows.size())),
+                      Eigen::VectorXd(static_cast<Eigen::Index>(rows.size()))};
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto to = static_cast<Eigen::Index>(i);
+    const auto from = static_cast<Eigen::Index>(rows[i]);
+    out.features.col(to) = records.features.col(from);
+    out.targets[to] = records.targets[from];
+    out.groups.push_back(records.group_of(from));
+  }
+  return out;
+}
+
 Result<PrivatelyTested> run_once(const PrivateFairnessFigure& figure, const PrivateFairnessCurve& curve, double lambda,
-                                 const CensusTables& tables, std::uint64_t repetition) {
-  const std::vector<std::vector<std::size_t>> dealt = deal(tables, curve, repetition + 1);
+                                 const CensusRecords& all, std::uint64_t repetition) {
+  const std::vector<std::vector<std::size_t>> dealt = deal(all, curve, repetition + 1);
   std::vector<std::size_t> sizes;
   for (const std::vector<std::size_t>& rows : dealt) sizes.push_back(rows.size());
   const std::string text = job_text(figure, curve, lambda, sizes);
@@ -158,11 +173,8 @@ Result<PrivatelyTested> run_once(const PrivateFairnessFigure& figure, const Priv
   std::vector<data::Dataset> datasets(dealt.size());  // of which members keep the addresses
   std::vector<simulation::DirectCohort::Member> members;
   for (std::size_t i = 0; i < dealt.size(); ++i) {
-    data::CsvTable own{tables.train.header, {}};
-    for (const std::size_t row : dealt[i]) own.rows.push_back(tables.train.rows[row]);
-    UNDERTONE_TRY(datasets[i].training, data::to_records(own, job.schema, kTrainFile));
-    const data::CsvTable one{tables.test.header, {tables.test.rows.front()}};
-    UNDERTONE_TRY(datasets[i].holdout, data::to_records(one, job.schema, kTestFile));
+    datasets[i].training = rows_of(all.train, dealt[i]);
+    datasets[i].holdout = rows_of(all.test, {0});
     UNDERTONE_TRY(const SiloId silo, SiloId::create(fmt::format("silo-{}", i + 1)));
     const jobs::CohortMember& member = *job.member(silo);
     UNDERTONE_TRY(const planning::Plan plan, jobs::plan_of(job, member));
@@ -174,8 +186,7 @@ Result<PrivatelyTested> run_once(const PrivateFairnessFigure& figure, const Priv
       simulation::DirectCohort::create({job.model, job.reply_lattice, run, repetition + 1}, std::move(members)));
   UNDERTONE_TRY(const std::unique_ptr<algorithms::FederatedAlgorithm> algorithm, job.algorithm->make());
   UNDERTONE_TRY(const algorithms::Outcome outcome, cohort.train(*algorithm));
-  UNDERTONE_TRY(const models::Records test, data::to_records(tables.test, job.schema, kTestFile));
-  return tested_on(test, outcome.vectors.at("weights"));
+  return tested_on(all.test, outcome.vectors.at("weights"));
 }
 
 /// Curve by curve and lambda by lambda; before all of them the model without a regulariser, and with hardly any noise.
@@ -377,10 +388,8 @@ Status reproduce_private_fairness(const PrivateFairnessFigure& figure, const Rep
   if (request.data.empty())
     return Error{ErrorCode::InvalidArgument,
                  fmt::format("--data: expected the folder of {} and {}", kTrainFile, kTestFile)};
-  UNDERTONE_TRY(const CensusTables tables, census_tables(request.data, figure.records_max));
-  const auto positive = std::count_if(tables.test.rows.begin(), tables.test.rows.end(),
-                                      [](const std::vector<std::string>& row) { return row.back() == ">50K"; });
-  const double majority = static_cast<double>(positive) / static_cast<double>(tables.test.rows.size());
+  UNDERTONE_TRY(const CensusRecords records, census_records(request.data, figure.records_max));
+  const double majority = (records.test.targets.array() > 0.0).cast<double>().mean();
   const std::vector<PrivateFairnessCell> cells = private_cells(figure);
   const ResumableFigure resumable{
       figure.name,
@@ -397,7 +406,7 @@ Status reproduce_private_fairness(const PrivateFairnessFigure& figure, const Rep
         const PrivateFairnessCell& cell = cells[i];
         UNDERTONE_TRY(const PrivatelyTested tested,
                       run_once(figure, cell.curve ? figure.curves[*cell.curve] : plain,
-                               cell.curve ? figure.lambdas[cell.lambda] : 0.0, tables, cell.repetition));
+                               cell.curve ? figure.lambdas[cell.lambda] : 0.0, records, cell.repetition));
         return std::vector<double>{tested.error, tested.parity, tested.odds};
       },
       [&](const std::vector<std::vector<double>>& points) -> Result<FigureFiles> {

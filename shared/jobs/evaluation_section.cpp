@@ -47,6 +47,7 @@ Evaluation parse_evaluation(config::Section& root, const models::Model& model, c
     constexpr Eigen::Index kTablePlacesMax = 65'536;
     constexpr Eigen::Index kComparedGroupsMax = 256;  // each is compared with each other one
     constexpr double kTableNumbersMax = 0x1p22;       // of all evaluations, which a coordinator keeps
+    constexpr double kComparedMax = 0x1p28;           // of all evaluations, some seconds of a processor
     out.detail.groups = static_cast<Eigen::Index>(data::group_count(schema));
     const auto classes = static_cast<Eigen::Index>(data::class_count(schema));
     if (out.detail.groups == 0)
@@ -57,6 +58,12 @@ Evaluation parse_evaluation(config::Section& root, const models::Model& model, c
       problems.add("/evaluation/metrics", fmt::format("expected at most {} groups to compare, got {}: merge some",
                                                       kComparedGroupsMax, out.detail.groups));
     const double evaluations = out.every == 0 ? 1.0 : static_cast<double>(rounds / out.every + 1);
+    // Every pair of groups is compared for every class and label.
+    const double compared = static_cast<double>(out.detail.places(classes)) * static_cast<double>(out.detail.groups);
+    if (evaluations * compared > kComparedMax)
+      problems.add("/evaluation/every",
+                   fmt::format("{} evaluations of {} comparisons each: expected at most {:.0f} of them", evaluations,
+                               compared, kComparedMax));
     if (evaluations * static_cast<double>(out.detail.places(classes)) > kTableNumbersMax)
       problems.add("/evaluation/every",
                    fmt::format("{} evaluations of {} numbers each: expected at most {:.0f} numbers", evaluations,

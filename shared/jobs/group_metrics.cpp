@@ -170,9 +170,9 @@ std::size_t differences_of(const GroupTables& tables, std::size_t labels) {
 std::string sentence_of(const GroupTables& tables, const char* notion, const Gap& gap, const std::string& among,
                         std::size_t labels) {
   const double reach = quantile_of(differences_of(tables, labels)) * gap.apart.stddev;
-  const std::string shown = gap.apart.stddev > 0.0 ? fmt::format("{:.1f} points (± {:.1f})", 100.0 * gap.apart.value,
-                                                                 100.0 * kQuantile * gap.apart.stddev)
-                                                   : fmt::format("{:.1f} points", 100.0 * gap.apart.value);
+  const std::string shown = gap.apart.stddev > 0.0
+                                ? fmt::format("{:.1f} points (± {:.1f})", 100.0 * gap.apart.value, 100.0 * reach)
+                                : fmt::format("{:.1f} points", 100.0 * gap.apart.value);
   const bool shows = gap.apart.value > reach;
   return fmt::format("{}: \"{}\" is said of {}{} more often than of {}, by {}{}", notion, tables.labels[gap.said],
                      tables.groups[gap.high].name, among, tables.groups[gap.low].name, shown,

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "shared/base/exact_text.hpp"
@@ -9,6 +10,18 @@
 
 namespace undertone::planning {
 namespace {
+
+/// Whether both parts of a fair gradient, and half of the model's, which a base of the attribute alone may be cut to,
+/// are some units long. @see fairness::FairBlocks
+Status check_parts_of_fair_gradient(const releases::Ask& ask, const mechanisms::Lattice& lattice) {
+  const auto* fair = std::get_if<releases::FairGradientMap>(&ask.map);
+  if (fair == nullptr) return {};
+  const double least = std::min(0.5 * std::sqrt(fair->terms.model_share), std::sqrt(1.0 - fair->terms.model_share));
+  if (least * static_cast<double>(lattice.clip) >= std::sqrt(static_cast<double>(ask.dimension))) return {};
+  return Error{ErrorCode::InvalidArgument,
+               fmt::format("a shift this small leaves a part of a fair gradient fewer units than its {} numbers",
+                           ask.dimension)};
+}
 
 Result<mechanisms::GaussianLattice> gaussian_statistic(const Release& release, releases::GaussianShift shift) {
   const releases::PairDistance distance =
@@ -61,6 +74,7 @@ Result<mechanisms::Mechanism> Plan::mechanism_for(const Release& release, const 
                 !(release.ask.reach() / lattice.lattice.step * static_cast<double>(release.records_max()) < 0x1p61))
               return Error{ErrorCode::LimitExceeded,
                            fmt::format("a sum of {} records leaves 62 bits", release.records_max())};
+            if (Status finer = check_parts_of_fair_gradient(release.ask, lattice.lattice); !finer) return finer.error();
             return mechanisms::Mechanism(lattice);
           },
           [&](const PureShare& share) -> Result<mechanisms::Mechanism> {

@@ -342,9 +342,11 @@ std::string describe_segment(const planning::Plan::Segment& segment, const data:
                              ? fmt::format(", at rho {:.6g} each", release.cost().concentrated.value_rounded_up())
                              : std::string();
   const char* block = block_of(release);
-  const std::string_view units = releases::plural_of(release.ask.unit());
+  // Data sets are counted in records where of each its group alone is protected.
+  const bool of_persons = release.ask.unit() == releases::Unit::Person;
+  const std::string_view units = of_persons ? "persons" : "records";
   const std::string of_each = release.records_drawn == 1
-                                  ? fmt::format("one {} {}", block, releases::noun_of(release.ask.unit()))
+                                  ? fmt::format("one {} {}", block, of_persons ? "person" : "record")
                                   : fmt::format("{} {} {}", release.records_drawn, block, units);
   std::string what = release.ask.local()
                          ? fmt::format("{} times {}, {} steps of {} each", segment.rounds, means_of(release.ask.kind()),
@@ -373,6 +375,10 @@ std::string describe_segment(const planning::Plan::Segment& segment, const data:
                persons->records_max,
                persons->form == releases::PersonContribution::Form::MeanOfClipped ? "each clipped" : "clipped once",
                clip_phrase(release.ask), noise);
+  if (release.ask.unit() == releases::Unit::SensitiveAttribute &&
+      release.ask.kind() == releases::QuestionKind::FairGradient)
+    return what + fmt::format(", what its group adds to each record clipped to {}, and the rest of it not, {}",
+                              clip_phrase(release.ask), noise);
   return what + fmt::format(", each record clipped to {}, {}", clip_phrase(release.ask), noise);
 }
 

@@ -103,8 +103,8 @@ std::vector<std::string> not_covered(const releases::SiloFacts& facts, std::chro
                                      bool exact_samplers, releases::Unit unit) {
   const bool persons = unit == releases::Unit::Person;
   std::vector<std::string> out = {
-      fmt::format("the number of training {}s ({}) and of holdout {}s ({}), which are public", releases::noun_of(unit),
-                  facts.records, releases::noun_of(unit), facts.holdout_records),
+      fmt::format("the number of training {0}s ({1}) and of holdout {0}s ({2}), which are public",
+                  persons ? "person" : "record", facts.records, facts.holdout_records),
       interval.count() == 0
           ? "when the silo answers and whether it is connected: replies leave as soon as they are ready"
           : fmt::format(
@@ -116,7 +116,8 @@ std::vector<std::string> not_covered(const releases::SiloFacts& facts, std::chro
           ? "a person under two ids, persons whose records tell of each other, such as a household's, and a person "
             "with records at other silos beyond what \"joint\" says"
           : "a person with records in several silos, or with several records here: the guarantee is for each single "
-            "record",
+            "record" +
+                std::string(unit == releases::Unit::SensitiveAttribute ? "'s group" : ""),
       "what the silo's own staff and machines see: its disk, its memory, its local logs",
       "an old copy of the ledger restored with its head file, if the coordinator lies about the last head it saw",
       ("more than AES-256, SHA-256, Ed25519 (of a shuffled run X25519, XSalsa20-Poly1305 and BLAKE2b too) and the "
@@ -141,7 +142,7 @@ std::vector<std::string> not_covered(const releases::SiloFacts& facts, std::chro
     out.push_back(
         fmt::format("the holdout {}s: their owner declared them public, they are evaluated exactly and are not "
                     "protected at all",
-                    releases::noun_of(unit)));
+                    persons ? "person" : "record"));
   return out;
 }
 
@@ -598,8 +599,9 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
   const std::vector<std::string> advisories = advisories_of(job, plan, account);
   const std::string without = local ? "" : advisories.empty() ? without_trust(plan) : "not stated: see the advisory";
   const bool persons = job.unit == releases::Unit::Person;
-  const std::vector<GroupPromise> groups =
-      local && !persons ? group_promises(plan, facts, account, advisories.empty()) : std::vector<GroupPromise>{};
+  const std::vector<GroupPromise> groups = local && job.unit == releases::Unit::Record
+                                               ? group_promises(plan, facts, account, advisories.empty())
+                                               : std::vector<GroupPromise>{};
   const GroupPromise whole = groups.empty() ? GroupPromise{} : silo_promise(plan, facts, account, advisories.empty());
   const std::optional<planning::JointPromise> joint = jobs::joint_promise_of(job);
   const bool seeded = noise != crypto::NoiseKind::Secure;
@@ -625,7 +627,9 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
     json["joint"] = joint ? OrderedJson{{"silos", joint->silos}, {"epsilon", joint->epsilon}, {"delta", joint->delta}}
                           : OrderedJson(nullptr);
   }
-  if (facts.public_records > 0)
+  if (job.unit == releases::Unit::SensitiveAttribute)
+    json["adjacency_note"] = "a record's group is replaced by any other: its features and its label are not protected";
+  else if (facts.public_records > 0)
     json["adjacency_note"] =
         "a record is replaced by one that its owner has not declared public: that would leave exactly";
   json["mechanism"] = mechanism_of(job, plan);
@@ -670,7 +674,7 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
   text += local ? "  adversary    everybody outside the silo together: coordinator, other silos, network\n"
                 : fmt::format("  adversary    {}\n  trusted      {}\n  without it   {}\n", trust.adversary,
                               trust.assumption, without);
-  text += facts.public_records > 0
+  text += facts.public_records > 0 && job.unit == releases::Unit::Record
               ? "  adjacency    one record replaced by any other that its owner has not declared public\n"
               : fmt::format("  adjacency    one {} replaced by any other\n", releases::noun_of(job.unit));
   if (persons) {

@@ -178,6 +178,14 @@ Status Ledger::check_name(const std::string& dataset) const {
 
 Status Ledger::check_unit(const DatasetIdentity& dataset) const {
   if (dataset_.unit == dataset.unit && dataset_.persons == dataset.persons) return {};
+  if (dataset_.unit == dataset.unit && dataset.unit == releases::Unit::SensitiveAttribute)
+    return Error{
+        ErrorCode::DatasetChanged,
+        fmt::format(
+            "other columns or groups are sensitive in the schema of \"{}\" than when its ledger was opened: what "
+            "was hidden until now would be told, and what was told cannot be hidden. Another attribute needs a "
+            "ledger of its own",
+            dataset.name)};
   if (dataset_.unit == dataset.unit)
     return Error{
         ErrorCode::DatasetChanged,

@@ -20,6 +20,23 @@ Digest digest_of(const SigningKey& key, const char* what, const models::Records&
   return key.keyed_digest(what, bytes.bytes());
 }
 
+/// Which columns say which group a record is in, with their groups.
+Digest sensitive_digest(const SigningKey& key, const data::Schema& schema) {
+  ByteWriter bytes;
+  const auto texts = [&bytes](const std::vector<std::string>& list) {
+    bytes.u64(list.size());
+    for (const std::string& text : list) bytes.text(text);
+  };
+  bytes.u64(schema.sensitive.size());
+  for (const data::SensitiveColumn& column : schema.sensitive) {
+    bytes.text(column.name);
+    texts(column.categories);
+    bytes.u64(column.merged.size());
+    for (const std::vector<std::string>& together : column.merged) texts(together);
+  }
+  return key.keyed_digest("sensitive columns:1", bytes.bytes());
+}
+
 /// What an id becomes in memory. The data set's name is in it, so that one person in two data sets is not one key.
 data::PersonKey person_key(const SigningKey& key, const std::string& dataset, std::string_view id) {
   ByteWriter before;  // a text with its length, so that no name runs into an id
@@ -163,6 +180,8 @@ Result<LoadedDataset> load_dataset(const DatasetConfig& config, const SigningKey
     column.update(config.person->column);
     identity.persons = column.finish();
   }
+  // Which attribute is protected, and in which groups: another one is another unit.
+  if (config.attribute_alone) identity.persons = sensitive_digest(key, config.schema);
   if (config.holdout_public) identity.public_holdout = digest_of(key, "public holdout", dataset->holdout);
   if (declared.count() > 0) identity.public_records = digest_of(key, "public records", declared);
   dataset->public_records = std::move(declared);

@@ -232,6 +232,12 @@ DatasetConfig parse_dataset(config::Section& section, const std::filesystem::pat
                       "expected \"record\": sensitive_attribute is of a schema with sensitive columns, without "
                       "\"person\"");
   }
+  for (const data::SensitiveColumn& column : out.schema.sensitive)
+    if (out.attribute_alone && !section.recording() && (column.also_feature || !column.missing.empty()))
+      section.problem(
+          "unit",
+          "expected \"record\": a job of sensitive_attribute is refused where a sensitive column is a feature "
+          "besides, or has values that are not known");
   parse_split(section, out);
   out.holdout_public = section.boolean(
       "holdout_public", "true: you declare the holdout's records public; they are evaluated exactly and not protected");

@@ -139,11 +139,17 @@ Eigen::VectorXd textbook_fair_gradient(const models::Model& model, const models:
   const Eigen::Vector2d predicted(1.0 - likely, likely);
   Eigen::VectorXd of_model = gradient_of(model, records, j, point.head(d));
   Eigen::VectorXd of_weights = Eigen::VectorXd::Zero(grouping.weights());
+  Eigen::VectorXd of_group = Eigen::VectorXd::Zero(d);  // what the group adds beyond the mean over the groups
   if (const auto bucket = grouping.bucket_of(records.targets[j] > 0.0 ? 1 : 0)) {
     const Eigen::MatrixXd& w = blocks.weights(*bucket);
     const std::int32_t s = records.group_of(j);
     const double root = std::sqrt(blocks.shares(*bucket)[s]);
     const auto c = [&](Eigen::Index k) { return -w.col(k).squaredNorm() + 2.0 * w(s, k) / root; };
+    double mean = 0.0;
+    for (Eigen::Index r = 0; r < grouping.groups; ++r)
+      mean += 2.0 * (w(r, 1) - w(r, 0)) / std::sqrt(blocks.shares(*bucket)[r]) / static_cast<double>(grouping.groups);
+    of_group =
+        terms.lambda * blocks.weight() * likely * (1.0 - likely) * (2.0 * (w(s, 1) - w(s, 0)) / root - mean) * record;
     of_model += terms.lambda * blocks.weight() * likely * (1.0 - likely) * (c(1) - c(0)) * record;
     Eigen::MatrixXd by_weights = -2.0 * w * predicted.asDiagonal();
     by_weights.row(s) += 2.0 / root * predicted.transpose();
@@ -151,9 +157,10 @@ Eigen::VectorXd textbook_fair_gradient(const models::Model& model, const models:
         blocks.weight() * Eigen::Map<const Eigen::VectorXd>(by_weights.data(), by_weights.size());
   }
   Eigen::VectorXd out(d + of_weights.size());
-  if (terms.attribute_alone) {  // what is clipped does not depend on the group, and nothing is long enough here
-    UNDERTONE_CHECK(of_model.norm() < terms.clip);
-    out << of_model / blocks.model_scale(), of_weights / blocks.adversary_scale();
+  if (terms.attribute_alone) {
+    const double longest = std::sqrt(terms.model_share) * blocks.model_scale();
+    out << (clipped(of_model - of_group, terms.clip) + clipped(of_group, longest)) / blocks.model_scale(),
+        of_weights / blocks.adversary_scale();
     return out;
   }
   out << clipped(of_model, terms.clip) / blocks.model_scale(),

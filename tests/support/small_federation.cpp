@@ -502,8 +502,12 @@ std::vector<simulation::SimulatedSilo> SmallFederation::cohort(std::uint64_t dat
     data::Dataset dataset{synthetic(random, *this, static_cast<int>(member.facts.records)),
                           synthetic(random, *this, static_cast<int>(member.facts.holdout_records))};
     dataset.public_records = synthetic(random, *this, static_cast<int>(member.facts.public_records));
-    silo::DatasetFacts facts{parsed.schema, member.facts.records, member.facts.holdout_records,
-                             member.facts.holdout_public, member.facts.public_records};
+    silo::DatasetFacts facts{parsed.schema,
+                             member.facts.records,
+                             member.facts.holdout_records,
+                             member.facts.holdout_public,
+                             member.facts.public_records,
+                             parsed.unit};
     out.push_back({member.facts.silo, generous_policy(), std::move(facts), std::move(dataset)});
   }
   return out;
@@ -570,7 +574,7 @@ silo::Policy generous_policy() {
   const std::vector<std::string_view> every = algorithms::method_names();
   return {{"logistic", "least_squares", "softmax", "network", "moments"},
           {every.begin(), every.end()},
-          {"record"},
+          {"record", "sensitive_attribute"},
           1,
           1,
           *releases::Epsilon::create(10.0),

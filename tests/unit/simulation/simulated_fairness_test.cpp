@@ -79,14 +79,13 @@ Eigen::VectorXd federated(const algorithms::DpFermiSettings& settings, const std
     members.push_back({SiloId::create(fmt::format("silo-{}", i)).value(), &silos[i],
                        fine_releases(method->schedule({bound}), records), static_cast<std::uint64_t>(records), 1});
   }
-  DirectCohort cohort =
-      DirectCohort::create({models::LinearModel(models::Loss::Logistic, 3, true),
-                            {queries::ReplyType::I64, -46},
-                            {},
-                            1,
-                            SimulatedNoise::None},
-                           std::move(members))
-          .value();
+  DirectCohort cohort = DirectCohort::create({models::LinearModel(models::Loss::Logistic, 3, true),
+                                              {queries::ReplyType::I64, -46},
+                                              {},
+                                              1,
+                                              SimulatedNoise::None},
+                                             std::move(members))
+                            .value();
   return cohort.train(*method->make().value()).value().vectors.at("weights");
 }
 

@@ -49,6 +49,42 @@ TEST_F(PersonLedgerTest, AnotherColumnOfIdsIsAnotherUnitAndNoAmendment) {
   EXPECT_FALSE(Ledger::amend(*database_, head_, key_, visits, NoiseKind::Secure, false, clock));
 }
 
+class AttributeLedgerTest : public tests::LedgerOnDisk {
+ protected:
+  AttributeLedgerTest() {
+    dataset_.unit = releases::Unit::SensitiveAttribute;
+    dataset_.persons = sha256("sex: f, m");
+  }
+};
+
+TEST_F(AttributeLedgerTest, TheVerifierNamesTheWeakerPromiseAndNoOther) {
+  {
+    Ledger ledger = open().value();
+    spend(ledger, 2);
+  }
+  close();
+  const verifier::LedgerFindings findings = verify();
+  EXPECT_TRUE(findings.problems.empty());
+  EXPECT_EQ(findings.unit, "sensitive_attribute");
+  EXPECT_EQ(open().value().dataset().unit, releases::Unit::SensitiveAttribute);
+}
+
+TEST_F(AttributeLedgerTest, AnotherAttributeOrAnotherUnitNeedsALedgerOfItsOwn) {
+  { (void)open().value(); }
+  DatasetIdentity other = dataset_;
+  other.persons = sha256("race: a, b");
+  EXPECT_NE(open(other, budget_).error().message.find("Another attribute needs a ledger of its own"),
+            std::string::npos);
+  EXPECT_FALSE(Ledger::amend(*database_, head_, key_, other, NoiseKind::Secure, false, clock));
+  for (const releases::Unit unit : {releases::Unit::Record, releases::Unit::Person}) {
+    other = dataset_;
+    other.unit = unit;
+    const Result<Ledger> opened = open(other, budget_);
+    ASSERT_FALSE(opened);
+    EXPECT_NE(opened.error().message.find("a ledger's unit never changes"), std::string::npos);
+  }
+}
+
 /// A version that knows records alone knows the formats 1 and 2.
 TEST_F(PersonLedgerTest, ItsFormatIsOneThatOlderVersionsRefuse) {
   { (void)open().value(); }
