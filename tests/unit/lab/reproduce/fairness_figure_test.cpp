@@ -5,6 +5,7 @@
 #include <fstream>
 #include <gtest/gtest.h>
 
+#include "lab/reproduce/private_fairness_figure.hpp"
 #include "shared/base/random_source.hpp"
 #include "tests/unit/lab/reproduce/twice_alike.hpp"
 
@@ -107,6 +108,20 @@ TEST(FairnessFigure, MakesItsQuickFormTwiceAlike) {
       request.data = folder.path();
       return reproduce_fairness(figure, request);
     });
+  }
+}
+
+TEST(PrivateFairnessFigure, MakesItsQuickFormTwiceAlikeAndNeedsItsData) {
+  const tests::TemporaryFolder folder;
+  write_census(folder.path(), people(600, 3, ""), people(200, 4, "."));
+  for (const std::string_view name : kPrivateFairnessFigures) {
+    const PrivateFairnessFigure figure = private_fairness_figure(name, FigureSize::Quick);
+    expect_twice_alike(std::string(name), [&](ReproduceRequest request) {
+      request.data = folder.path();
+      return reproduce_private_fairness(figure, request);
+    });
+    EXPECT_EQ(reproduce_private_fairness(figure, {}).error().message,
+              "--data: expected the folder of adult.data and adult.test");
   }
 }
 

@@ -100,7 +100,7 @@ TEST(JobConfigTest, SaysWhereWhatWasExpectedAndWhatWasFound) {
       {"\"mode\":\"isrl\"", "\"mode\":\"central\"",
        "/privacy/mode: expected one of \"isrl\", \"shuffle\", got \"central\""},
       {"\"unit\":\"record\"", "\"unit\":\"patient\"",
-       "/privacy/unit: expected one of \"record\", \"person\", got \"patient\""},
+       "/privacy/unit: expected one of \"record\", \"person\", \"sensitive_attribute\", got \"patient\""},
       {"\"quorum\":2", "\"quorum\":6", "/participation/quorum: expected at most the 5 silos of the cohort, got 6"},
       {"\"kind\":\"logistic\"", "\"kind\":\"least_squares\"", "/model/kind: logistic and hinge need"},
       {"\"min\":-1,\"max\":1", "\"min\":1,\"max\":1", "/data/features/0/max: expected more than min 1, got 1"},
