@@ -334,6 +334,7 @@ PrivateFairnessJson private_header(const PrivateFairnessFigure& figure) {
           {"notion", fairness::to_string(figure.notion)},
           {"lambdas", figure.lambdas},
           {"rounds", figure.rounds},
+          {"plain_epsilon", kPlainEpsilon},
           {"records_max", figure.records_max},
           {"repetitions", figure.repetitions},
           {"curves", std::move(curves)}};
