@@ -58,6 +58,61 @@ DividedLattice divided(const mechanisms::Lattice& lattice, double share) {
   return out;
 }
 
+/// Adds up vectors of two classes' probabilities, each the same straight line from where the second one is 0 to where
+/// it is 1 for all records of one place, clipped as `add_clipped` does. A line is found where it is first needed.
+class ClippedLines {
+ public:
+  /// @param ends of a place: the vector at either end, in real units
+  using Ends = std::function<void(std::size_t place, const Eigen::Vector2d& probabilities, Eigen::VectorXd& out)>;
+  ClippedLines(const mechanisms::Lattice& lattice, std::size_t places, Eigen::Index numbers, Ends ends)
+      : lattice_(lattice),
+        // Of so many squares in double precision: what is computed to be no more is no more.
+        square_max_(static_cast<double>(lattice.clip) * static_cast<double>(lattice.clip) * (1.0 - 0x1p-30)),
+        ends_(std::move(ends)),
+        // Of many groups each line is found again for each record: all of them would be too many numbers.
+        lines_(static_cast<double>(places) * static_cast<double>(numbers) <= kKeptMax ? places : 1),
+        units_(numbers),
+        vector_(numbers) {}
+
+  void add(std::size_t place, double likely, std::span<std::int64_t> sum) {
+    Line& line = lines_.size() == 1 ? lines_.front() : lines_[place];
+    if (line.start.size() == 0 || lines_.size() == 1) set(place, line);
+    double squares = 0.0;
+    for (Eigen::Index j = 0; j < units_.size(); ++j) {
+      units_[j] = line.start[j] + likely * line.slope[j];
+      squares += units_[j] * units_[j];
+    }
+    // What is cut to integers towards 0 is no longer than that.
+    if (squares <= square_max_) {
+      for (std::size_t j = 0; j < sum.size(); ++j)
+        sum[j] += static_cast<std::int64_t>(units_[static_cast<Eigen::Index>(j)]);
+      return;
+    }
+    // Too long, too near the bound to tell, or no number at all.
+    vector_ = (line.start + likely * line.slope) * lattice_.step;
+    mechanisms::add_clipped(vector_, lattice_, sum);
+  }
+
+ private:
+  static constexpr double kKeptMax = 0x1p20;  // numbers of all lines
+  struct Line {
+    Eigen::VectorXd start;  // [numbers], lattice units
+    Eigen::VectorXd slope;
+  };
+  void set(std::size_t place, Line& line) {
+    ends_(place, {1.0, 0.0}, vector_);
+    line.start = vector_ / lattice_.step;
+    ends_(place, {0.0, 1.0}, vector_);
+    line.slope = vector_ / lattice_.step - line.start;
+  }
+  mechanisms::Lattice lattice_;
+  double square_max_;
+  Ends ends_;
+  std::vector<Line> lines_;
+  Eigen::VectorXd units_;
+  Eigen::VectorXd vector_;
+};
+
 /// Every record's vector is quantised for itself: the sum is exact, and nothing has to be proved about rounding.
 class LinearSums final : public RecordSums {
  public:
@@ -206,8 +261,42 @@ class LinearSums final : public RecordSums {
     const double per_model = 1.0 / blocks.model_scale();
     const double per_adversary = std::sqrt(1.0 - terms.model_share);
     const Eigen::VectorXd at = point.head(d);
-    Eigen::VectorXd part(grouping.weights());
-    Eigen::Vector2d probabilities;
+    // A place is a bucket and a group; the last one is of records that do not count.
+    const auto cells = static_cast<std::size_t>(grouping.cells());
+    ClippedLines adversary(of_adversary, cells + 1, grouping.weights(),
+                           [&](std::size_t place, const Eigen::Vector2d& probabilities, Eigen::VectorXd& out) {
+                             const auto cell = static_cast<Eigen::Index>(place);
+                             const bool counts = place < cells;
+                             blocks.adversary_part(counts ? std::optional(cell / grouping.groups) : std::nullopt,
+                                                   counts ? cell % grouping.groups : 0, probabilities, out);
+                             out *= per_adversary;
+                           });
+    const auto buckets = static_cast<std::size_t>(grouping.buckets());
+    std::optional<ClippedLines> bases;
+    if (alone)
+      bases.emplace(of_adversary_base, buckets + 1, grouping.weights(),
+                    [&](std::size_t place, const Eigen::Vector2d& probabilities, Eigen::VectorXd& out) {
+                      const auto bucket = static_cast<Eigen::Index>(place);
+                      blocks.adversary_base(place < buckets ? std::optional(bucket) : std::nullopt, probabilities, out);
+                      out *= per_adversary;
+                    });
+    // By how much the second class's score is pulled more than the first one's, of each place and of each bucket's
+    // base.
+    std::vector<double> pulls(cells + 1, 0.0);
+    std::vector<double> base_pulls(buckets + 1, 0.0);
+    for (std::size_t place = 0; place < cells; ++place) {
+      const auto cell = static_cast<Eigen::Index>(place);
+      const auto c = blocks.coefficients(cell / grouping.groups).col(cell % grouping.groups);
+      pulls[place] = c[1] - c[0];
+    }
+    for (std::size_t bucket = 0; bucket < buckets; ++bucket) {
+      const Eigen::VectorXd& c = blocks.base_coefficients(static_cast<Eigen::Index>(bucket));
+      base_pulls[bucket] = c[1] - c[0];
+    }
+    // A label that does not count is of the bucket after the last one.
+    const auto none = static_cast<Eigen::Index>(buckets);
+    const auto of_negative = static_cast<std::size_t>(grouping.bucket_of(0).value_or(none));
+    const auto of_positive = static_cast<std::size_t>(grouping.bucket_of(1).value_or(none));
     add_up(alone ? of_model_base : of_model, drawn, first,
            [&](std::span<const std::int64_t> positions, Numbers& factors, Numbers& norms_squared) {
              derivatives(at, drawn, positions, factors, norms_squared);
@@ -218,31 +307,22 @@ class LinearSums final : public RecordSums {
                const double unlikely = positive ? -factors[i] : 1.0 - factors[i];
                const std::int32_t group = drawn.block.group_of(positions[i]);
                const bool known = group >= 0 && group < grouping.groups;
-               const std::optional<Eigen::Index> of_label = grouping.bucket_of(positive ? 1 : 0);
-               const std::optional<Eigen::Index> bucket = known ? of_label : std::optional<Eigen::Index>();
+               const std::size_t of_label = positive ? of_positive : of_negative;
+               const std::size_t place =
+                   known && of_label < buckets
+                       ? of_label * static_cast<std::size_t>(grouping.groups) + static_cast<std::size_t>(group)
+                       : cells;
                const double moved = likely * unlikely;
-               by_group[i] = 0.0;
-               if (bucket) {
-                 const auto c = blocks.coefficients(*bucket).col(group);
-                 by_group[i] = moved * (c[1] - c[0]);
-               }
-               probabilities << unlikely, likely;
+               by_group[i] = moved * pulls[place];
                if (alone) {
-                 if (of_label) {
-                   const Eigen::VectorXd& c = blocks.base_coefficients(*of_label);
-                   factors[i] += moved * (c[1] - c[0]);
-                 }
-                 blocks.adversary_base(of_label, probabilities, part);
-                 part *= per_adversary;
-                 mechanisms::add_clipped(part, of_adversary_base, rest);
+                 factors[i] += moved * base_pulls[of_label];
+                 bases->add(of_label, likely, rest);
                } else {
                  factors[i] += by_group[i];
                }
                factors[i] *= per_model;
                by_group[i] *= per_model;
-               blocks.adversary_part(bucket, group, probabilities, part);
-               part *= per_adversary;
-               mechanisms::add_clipped(part, of_adversary, rest);
+               adversary.add(place, likely, rest);
              }
              if (alone)
                model_rest->add(std::span<const double>(by_group).first(positions.size()),

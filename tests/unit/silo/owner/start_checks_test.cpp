@@ -67,7 +67,8 @@ TEST(StartChecksTest, AUnitThatIsNoneAllowsNothing) {
   SiloConfig config = config_in(folder.path());
   config.policy.units = {"record", "patient"};
   EXPECT_TRUE(says(start_findings("silo.json", config),
-                   "silo.json: /policy/units/1: expected one of record, person, sensitive_attribute, found \"patient\"", false));
+                   "silo.json: /policy/units/1: expected one of record, person, sensitive_attribute, found \"patient\"",
+                   false));
 }
 
 TEST(StartChecksTest, AModelThatIsNoneAllowsNothing) {
