@@ -49,7 +49,7 @@ std::vector<Evaluation> evaluations_of(const json& root, Problems& problems) {
       if (name == "noise_stddev" && value.is_object()) {
         Section noise(value, pointer + "/noise_stddev", problems);
         for (const auto& [metric, stddev] : value.items())
-          row.noise_stddevs.emplace_back(metric, noise.number(metric.c_str(), 0.0, kNumberMax, ""));
+          row.noise_stddevs.emplace_back(metric, noise.number(metric, 0.0, kNumberMax, ""));
         continue;
       }
       if (!value.is_number()) {

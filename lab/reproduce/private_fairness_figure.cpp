@@ -167,6 +167,7 @@ Result<PrivatelyTested> run_once(const PrivateFairnessFigure& figure, const Priv
                                  const CensusRecords& all, std::uint64_t repetition) {
   const std::vector<std::vector<std::size_t>> dealt = deal(all, curve, repetition + 1);
   std::vector<std::size_t> sizes;
+  sizes.reserve(dealt.size());
   for (const std::vector<std::size_t>& rows : dealt) sizes.push_back(rows.size());
   const std::string text = job_text(figure, curve, lambda, sizes);
   UNDERTONE_TRY(const jobs::Job job, jobs::parse_job(text, figure.name));

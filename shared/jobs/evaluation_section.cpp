@@ -57,7 +57,8 @@ Evaluation parse_evaluation(config::Section& root, const models::Model& model, c
     if (out.detail.groups > kComparedGroupsMax)
       problems.add("/evaluation/metrics", fmt::format("expected at most {} groups to compare, got {}: merge some",
                                                       kComparedGroupsMax, out.detail.groups));
-    const double evaluations = out.every == 0 ? 1.0 : static_cast<double>(rounds / out.every + 1);
+    const std::uint64_t between = out.every == 0 ? 0 : rounds / out.every;
+    const double evaluations = static_cast<double>(between) + 1.0;
     // Every pair of groups is compared for every class and label.
     const double compared = static_cast<double>(out.detail.places(classes)) * static_cast<double>(out.detail.groups);
     if (evaluations * compared > kComparedMax)

@@ -117,7 +117,7 @@ void LinearModel::centred_metrics(const Eigen::Ref<const Eigen::VectorXd>& weigh
       out[3] = z >= 0.0 ? 1.0 : 0.0;
       out[named + (target > 0.0 ? kScoreBins : 0) + score_bin(z)] = 1.0;
     } else if (group >= 0 && group < detail_.groups) {
-      out[named + 4 * group + (target > 0.0 ? 2 : 0) + (z >= 0.0 ? 1 : 0)] = 1.0;
+      out[named + 4 * static_cast<Eigen::Index>(group) + (target > 0.0 ? 2 : 0) + (z >= 0.0 ? 1 : 0)] = 1.0;
     }
   } else if (detail_.detailed()) {
     const double label = unit((target + 1.0) / 2.0);

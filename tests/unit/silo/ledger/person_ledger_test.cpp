@@ -6,6 +6,8 @@
 namespace undertone::silo {
 namespace {
 
+using crypto::NoiseKind;
+
 class PersonLedgerTest : public tests::LedgerOnDisk {
  protected:
   PersonLedgerTest() {

@@ -1,6 +1,7 @@
 #include <array>
 #include <cmath>
 #include <gtest/gtest.h>
+#include <limits>
 #include <numeric>
 
 #include "shared/base/random_source.hpp"
@@ -27,7 +28,8 @@ std::vector<std::int64_t> all_positions(const models::Records& records) {
 
 /// A number that no schema would encode, or one that it would.
 double any_fair_number(RandomSource& random) {
-  constexpr std::array kSpecial = {std::nan(""), HUGE_VAL, -HUGE_VAL, 1e308, -1e308, 5e-324, 0.0, -0.0, 1.0, -1.0, 1e9};
+  constexpr std::array kSpecial = {
+      std::numeric_limits<double>::quiet_NaN(), HUGE_VAL, -HUGE_VAL, 1e308, -1e308, 5e-324, 0.0, -0.0, 1.0, -1.0, 1e9};
   if (random.chance(0.1)) return kSpecial[static_cast<std::size_t>(random.below(kSpecial.size()))];
   return 6.0 * random.unit() - 3.0;
 }
