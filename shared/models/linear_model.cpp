@@ -90,8 +90,9 @@ std::vector<double> LinearModel::metric_scales() const {
 
 Eigen::Index LinearModel::score_bin(double score) {
   constexpr double kPerUnit = 2.0;
+  constexpr Eigen::Index kMiddle = kScoreBins / 2;
   if (!(score > -1e9)) return 0;
-  const double place = std::floor(kPerUnit * std::min(score, 1e9)) + static_cast<double>(kScoreBins / 2);
+  const double place = std::floor(kPerUnit * std::min(score, 1e9)) + static_cast<double>(kMiddle);
   return static_cast<Eigen::Index>(std::clamp(place, 0.0, static_cast<double>(kScoreBins - 1)));
 }
 
