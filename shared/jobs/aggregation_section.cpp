@@ -64,10 +64,17 @@ void check_robust(const folds::Aggregation& aggregation, const AlgorithmChoice& 
   if (algorithm.method &&
       (*algorithm.method)->traits().bounded_in == algorithms::MethodTraits::BoundedIn::EveryCoordinate)
     problems.add("/aggregation/kind", "expected \"mean\": silos vote, and votes are counted");
-  if (const double held = static_cast<double>(silos) * static_cast<double>(model.dimension()); held > kHeldValuesMax) {
+  // Of a method that asks for more than gradients an answer is longer than the model.
+  Eigen::Index numbers = model.dimension();
+  if (algorithm.method && problems.none() &&
+      (*algorithm.method)->traits().bounded_in == algorithms::MethodTraits::BoundedIn::L2)
+    for (const planning::ScheduledRounds& part :
+         (*algorithm.method)->schedule({releases::L2Bound{*releases::ClipNorm::create(1.0)}, 1.0}))
+      numbers = std::max(numbers, part.ask.dimension);
+  if (const double held = static_cast<double>(silos) * static_cast<double>(numbers); held > kHeldValuesMax) {
     problems.add("/aggregation/kind",
                  fmt::format("{} silos' answers of {} numbers: a coordinator holds at most {:.0f} numbers of a round",
-                             silos, model.dimension(), kHeldValuesMax));
+                             silos, numbers, kHeldValuesMax));
   }
 }
 

@@ -168,5 +168,49 @@ TEST(GroupMetricsTest, AreOfJobsThatNameGroupsAndClasses) {
   EXPECT_EQ(refusal("/algorithm", R"({"kind":"dp_fermi","rounds":5,"step_size":1,"lambda":1,"draw_fraction":1})"), "");
 }
 
+/// A job of dp_fermi that protects the attribute alone, with one value changed; why it is refused, or nothing.
+std::string refusal_of_attribute(const char* pointer, const char* value) {
+  nlohmann::json job = nlohmann::json::parse(R"({"format":"undertone.job/1",
+    "data":{"label":{"column":"hired","negative":"no","positive":"yes"},
+            "features":[{"column":"age","min":0,"max":120}],
+            "sensitive":[{"column":"sex","categories":["f","m"]}]},
+    "model":{"kind":"logistic"},"evaluation":{"metrics":"groups"},
+    "algorithm":{"kind":"dp_fermi","rounds":500,"step_size":1,"lambda":1,"draw_fraction":1},
+    "privacy":{"mode":"isrl","unit":"sensitive_attribute","noise":"secure","clip_norm":1},
+    "cohort":[{"silo":"a","records":4000,"holdout_records":100,"holdout_public":true,"epsilon":2,"delta":1e-5}]})");
+  job[nlohmann::json::json_pointer(pointer)] = nlohmann::json::parse(value);
+  const Result<Job> parsed = parse_job(job.dump(), "job");
+  return parsed ? std::string() : parsed.error().message;
+}
+
+bool says(const std::string& message, const char* what) { return message.find(what) != std::string::npos; }
+
+TEST(AttributeAloneTest, WhatWouldTellTheGroupOrWhoWasDrawnIsRefused) {
+  EXPECT_EQ(refusal_of_attribute("/name", "\"fits\""), "");
+  EXPECT_TRUE(says(refusal_of_attribute("/algorithm/draw_fraction", "0.5"), "drawing protects nobody"));
+  EXPECT_TRUE(says(refusal_of_attribute("/data/sensitive/0/also_feature", "true"), "features are not protected"));
+  EXPECT_TRUE(says(refusal_of_attribute("/data/sensitive/0/missing", R"(["?"])"), "values that are not known"));
+  EXPECT_TRUE(says(refusal_of_attribute("/data/features/0/column", "\"sex\""), "also_feature"));
+  EXPECT_TRUE(
+      says(refusal_of_attribute(
+               "/algorithm",
+               R"({"kind":"noisy_minibatch_sgd","rounds":5,"step_size":1,"averaging":"last","draw_fraction":1})"),
+           "protects whole records"));
+  EXPECT_TRUE(says(refusal_of_attribute("/aggregation", R"({"kind":"mean","missing_silos":"scaled"})"),
+                   "answers are relative to a centre"));
+}
+
+TEST(AttributeAloneTest, TablesOfGroupsAreBoundedOverAllEvaluations) {
+  nlohmann::json many = nlohmann::json::array();
+  for (int i = 0; i < 300; ++i) many.push_back(fmt::format("v{}", i));
+  EXPECT_TRUE(says(refusal_of_attribute("/data/sensitive/0/categories", many.dump().c_str()),
+                   "expected at most 256 groups to compare"));
+  many.erase(many.begin() + 200, many.end());
+  nlohmann::json sensitive = {{{"column", "sex"}, {"categories", many}}};
+  EXPECT_EQ(refusal_of_attribute("/data/sensitive", sensitive.dump().c_str()), "");
+  nlohmann::json job = {{"every", 0}, {"metrics", "groups"}};
+  EXPECT_EQ(refusal_of_attribute("/evaluation", job.dump().c_str()), "");
+}
+
 }  // namespace
 }  // namespace undertone::jobs
