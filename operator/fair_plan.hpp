@@ -9,8 +9,8 @@
 
 namespace undertone::operators {
 
-/// What a plan says of fair learning beside the silos' releases. Deviations are of one number of the weighted mean over
-/// all silos, in real units.
+/// This is what a plan says of fair learning beside the silos' releases. Each deviation is that of one number of the
+/// weighted mean over all silos, in real units.
 struct FairPlan {
   double lambda = 0.0;
   double model_noise = 0.0;            // of the model's gradient, where W begins: at 0 and with equal shares

@@ -205,7 +205,7 @@ std::vector<PrivateFairnessCell> private_cells(const PrivateFairnessFigure& figu
   return out;
 }
 
-/// Of a curve and a lambda.
+/// This is what all repetitions of one curve at one lambda reached.
 struct Repeated {
   std::vector<double> errors;
   std::vector<double> gaps;
@@ -358,7 +358,8 @@ PrivateFairnessFigure private_fairness_figure(std::string_view name, FigureSize 
                   {"attribute, 10 silos of mostly one group", Unit::SensitiveAttribute, 10, 1.0, true},
                   {"record, one silo, epsilon 0.5", Unit::Record, 1, 0.5},
                   {"record, one silo, epsilon 3", Unit::Record, 1, 3.0}};
-    // What spec fair-learning 0.7 asks for at epsilon 1, and what 4.2 has from the authors' program at the same.
+    // The first eleven are what spec fair-learning 0.7 asks for at epsilon 1. The last three are the points that the
+    // authors' program reached at the same epsilon (4.2).
     out.bars = {{"attribute, one silo", 0.161, 0.095}, {"attribute, one silo", 0.170, 0.04},
                 {"attribute, one silo", 0.179, 0.012}, {"attribute, 10 silos", 0.162, 0.095},
                 {"attribute, 10 silos", 0.172, 0.04},  {"attribute, 10 silos", 0.182, 0.02},
@@ -373,7 +374,7 @@ PrivateFairnessFigure private_fairness_figure(std::string_view name, FigureSize 
     out.curves = {{"record, one silo", Unit::Record, 1, 1.0},
                   {"record, one silo, epsilon 3", Unit::Record, 1, 3.0},
                   {"attribute, one silo", Unit::SensitiveAttribute, 1, 1.0}};
-    // The authors' points at epsilon 1, by parity's program for odds.
+    // These are two of the points that the authors' program reached at epsilon 1 (4.2).
     out.bars = {{"attribute, one silo", 0.170, 0.140}, {"attribute, one silo", 0.182, 0.034}};
   }
   if (size == FigureSize::Quick) {

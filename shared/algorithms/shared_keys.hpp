@@ -34,9 +34,9 @@ inline constexpr std::size_t kPhasesMax = 64;
 [[nodiscard]] std::vector<config::Section> phases(config::Section& section);
 /// How far a phase may go from where it began. @param phase one of them
 [[nodiscard]] double phase_radius(config::Section& phase);
-/// How long the steps are, from round to round.
+/// This reads how long the steps are, from round to round.
 [[nodiscard]] StepSchedule step_schedule(config::Section& section);
-/// What the coordinator steps along.
+/// This reads what the coordinator steps along.
 [[nodiscard]] ServerOptimiser server_optimiser(config::Section& section);
 /// Of the choice of an output.
 [[nodiscard]] std::uint64_t seed(config::Section& section);

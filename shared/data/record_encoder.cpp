@@ -163,7 +163,7 @@ void RecordEncoder::put_missing(const Field& field, double* features, double& ou
 RecordEncoder::Expected RecordEncoder::encode_missing(std::size_t column, const Row& row) {
   Field& field = fields_[column];
   if (const Sensitive& sensitive = sensitive_[column]; sensitive.step != 0) {
-    // As a file writes it that has a text for what is not known.
+    // It is read as a file that has a text for what is not known would write it.
     const std::string_view nothing = sensitive.missing.empty() ? "" : std::string_view(sensitive.missing.front());
     if (Expected expected = encode_group(sensitive, nothing, facts_[sensitive.facts], *row.group); expected != nullptr)
       return expected;

@@ -78,8 +78,8 @@ class RecordEncoder {
     std::string expected_inside;
     std::string expected_declared;  // of a value that is missing where the schema has none missing
   };
-  /// Of a sensitive column: which group each of its values is in, and how many groups of the columns after it make one
-  /// of this one's.
+  /// A sensitive column has the group that each of its values is in. Its groups are `step` apart in the numbers of the
+  /// product's groups.
   struct Sensitive {
     std::int32_t step = 0;  // 0: the column is no sensitive one
     std::size_t facts = 0;

@@ -106,7 +106,7 @@ void FairBlocks::set_centre() {
       }
     }
   }
-  // Rounding is far below this, and a record that it would cut is cut by nothing that shows.
+  // Rounding is far below 2^-40. A record that it puts outside is clipped by as little.
   reach_ = std::sqrt(farthest) * (1.0 + 0x1p-40);
 }
 
@@ -123,10 +123,10 @@ void FairBlocks::set_bases() {
     base_coefficients_[place] = coefficients_[place].rowwise().mean();
     coefficients_[place].colwise() -= base_coefficients_[place];
     for (Eigen::Index s = 0; s < grouping.groups; ++s) {
-      // What all classes have in common moves no probability.
+      // A number that all classes have in common moves no probability, and is taken off.
       const Eigen::VectorXd own = coefficients_[place].col(s).array() - coefficients_[place].col(s).mean();
       longest = std::max(longest, own.norm());
-      // e_s root_s less the mean over r of e_r root_r.
+      // This is the squared length of e_s root_s less the mean over r of e_r root_r.
       const double others = (roots_[place].squaredNorm() - roots_[place][s] * roots_[place][s]) /
                             static_cast<double>(grouping.groups * grouping.groups);
       const double self = roots_[place][s] * (1.0 - 1.0 / static_cast<double>(grouping.groups));

@@ -22,7 +22,7 @@ struct DpFermiSettings {
   fairness::FairTerms terms;
   /// The groups' shares of all records, bucket by bucket, where they are public: then nothing is asked for them.
   std::vector<double> shares = {};  // [cells] or empty
-  /// Of what a silo promises, what the question for the groups' shares may cost, in (0, 1).
+  /// The question for the groups' shares may cost this part of what a silo promises. It is in (0, 1).
   double histogram_share = 0.1;
   double tail = 0.0;  // the last share of the rounds whose iterates are averaged; 0: the last iterate alone
   StepSchedule steps = {};
