@@ -1337,8 +1337,9 @@ class Algorithm(Section):
         Of dp_fermi: of an answer's privacy, the model's part; the rest is the adversary's (default 0.5).
     shares : list[float], optional
         Of dp_fermi: the groups' shares of all records, in the schema's order, where they are public, as a census
-        has them; of equalised_odds those of label 0 first. They only weigh the groups, so that they need not be
-        exact. Without them silos are asked in a round of its own, with noise.
+        has them; of equalised_odds those of label 0 first, of equal_opportunity those of the advantaged label
+        alone, each as a share of all records. They only weigh the groups, so that they need not be exact. Without
+        them silos are asked in a round of its own, with noise.
     histogram_share : float, optional
         Of dp_fermi: of what a silo promises, what the groups' shares cost (default 0.1); not looked at where
         batches are drawn, as all rounds then cost alike.

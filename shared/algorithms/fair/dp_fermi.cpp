@@ -43,7 +43,9 @@ std::vector<double> parse_shares(config::Section& section, const fairness::Group
   std::vector<double> shares = section.numbers(
       "shares",
       "of dp_fermi: the groups' shares of all records, in the schema's order, where they are public, as a census has "
-      "them; of equalised_odds those of label 0 first. They only weigh the groups, so that they need not be exact. "
+      "them; of equalised_odds those of label 0 first, of equal_opportunity those of the advantaged label alone, each "
+      "as "
+      "a share of all records. They only weigh the groups, so that they need not be exact. "
       "Without them silos are asked in a round of its own, with noise");
   if (section.recording()) return {};
   if (static_cast<Eigen::Index>(shares.size()) != grouping.cells())
