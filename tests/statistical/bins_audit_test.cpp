@@ -10,6 +10,7 @@
 #include "lab/audit/transcript_audit.hpp"
 #include "silo/oracles/sum_oracle.hpp"
 #include "silo/oracles/test_randomness.hpp"
+#include "tests/support/repetitions.hpp"
 
 namespace undertone::lab {
 namespace {
@@ -177,7 +178,7 @@ struct AuditedBins {
 };
 
 TEST(BinsAuditTest, FindsWhatMakesThePartsNoSecret) {
-  constexpr int kSeeds = 2;
+  const int seeds = tests::repetitions(1, 2);
   const AuditedBins crowd(30, 1500, 4.0, PairShape::Crowd);
   const AuditedBins alone(3, 9, 4.0, PairShape::Alone);
   struct Case {
@@ -193,12 +194,12 @@ TEST(BinsAuditTest, FindsWhatMakesThePartsNoSecret) {
     SCOPED_TRACE(one.name);
     int found = 0;
     double weakest = 1e9;
-    for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
-      const AuditFinding finding = one.of->audit(one.fault, seed, one.trials);
+    for (int seed = 0; seed < seeds; ++seed) {
+      const AuditFinding finding = one.of->audit(one.fault, static_cast<std::uint64_t>(seed), one.trials);
       found += finding.flagged() ? 1 : 0;
       weakest = std::min(weakest, finding.lower / finding.claimed);
     }
-    EXPECT_EQ(found, kSeeds) << weakest;
+    EXPECT_EQ(found, seeds) << weakest;
   }
 }
 
@@ -217,7 +218,7 @@ TEST(BinsAuditTest, NeverFlagsSoundBins) {
   // Each would with probability 1e-6 at most.
   for (const PairShape shape : {PairShape::Crowd, PairShape::Alone}) {
     const AuditedBins audited(6, 18, 4.0, shape);
-    for (std::uint64_t seed = 0; seed < 15; ++seed) {
+    for (std::uint64_t seed = 0; seed < tests::repetitions(5U, 15U); ++seed) {
       const AuditFinding finding = audited.audit(PartsFault::None, seed, 1000);
       ASSERT_FALSE(finding.flagged()) << seed << ": " << finding.lower << " of " << finding.claimed;
     }

@@ -20,6 +20,7 @@
 #include "shared/statistics/quantiles.hpp"
 #include "shared/statistics/regression.hpp"
 #include "shared/statistics/variances.hpp"
+#include "tests/support/repetitions.hpp"
 
 /// How often intervals cover, on the statistics specification's own distributions and sizes: unconditionally, with the
 /// noise that leaves a silo. A coverage of `kRuns` runs whose true value is 0.94 has standard deviation 0.0024; below
@@ -28,7 +29,7 @@
 namespace undertone::statistics {
 namespace {
 
-constexpr int kRuns = 10'000;
+const int kRuns = tests::repetitions(3'000, 10'000);
 const Confidence k95 = Confidence::create(0.95).value();
 
 double coverage_min(int runs) { return 0.94 - 6.0 * std::sqrt(0.94 * 0.06 / runs); }

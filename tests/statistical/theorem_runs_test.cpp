@@ -12,6 +12,7 @@
 #include "tests/support/fitted_slope.hpp"
 #include "tests/support/measured.hpp"
 #include "tests/support/noisy_cohort.hpp"
+#include "tests/support/repetitions.hpp"
 
 /// The parameters that the theorems choose, at the noise that they were chosen for, run to the end: on every problem of
 /// the table that meets a theorem's conditions the mean over runs stays below the bound that `plan` prints, and where a
@@ -170,7 +171,8 @@ double run_once(const KnownProblem& known, const TheoremChoice& choice, NoisyCoh
 }
 
 Measured run(const KnownProblem& known, const TheoremChoice& choice, const NoisyCohort::Setup& setup) {
-  return average(kRuns, [&](std::uint64_t seed) { return run_once(known, choice, setup, seed); });
+  return average(repetitions<std::uint64_t>(24, kRuns),
+                 [&](std::uint64_t seed) { return run_once(known, choice, setup, seed); });
 }
 
 /// Whether the problem is what the theorem is about. What remains is for the theorem's own conditions to refuse.
@@ -429,7 +431,7 @@ void expect_axis(TheoremName name, const std::string& axis, const std::vector<st
   ASSERT_GE(settings.size(), 5U);
   const bool minibatch = name == TheoremName::MinibatchStronglyConvex;
   // An output drawn among the iterates varies by as much as its mean.
-  const std::uint64_t runs = minibatch ? kRuns : 4 * kRuns;
+  const std::uint64_t runs = minibatch ? kRuns : repetitions(2 * kRuns, 4 * kRuns);
   std::vector<Point> points;
   std::vector<double> logs;
   std::vector<double> predicted;

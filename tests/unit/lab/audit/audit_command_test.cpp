@@ -8,6 +8,7 @@
 #include "lab/audit/audited_silo.hpp"
 #include "shared/service/exit_code.hpp"
 #include "silo/oracles/test_randomness.hpp"
+#include "tests/support/repetitions.hpp"
 #include "tests/support/small_federation.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -52,7 +53,7 @@ TEST(AuditCommandTest, EveryMethodIsAuditedOrRefusedInWords) {
     std::ofstream(file) << one.job();
     AuditRequest request;
     request.job = file;
-    request.settings.trials = 100;
+    request.settings.trials = tests::repetitions(40, 100);
     request.json = true;
     testing::internal::CaptureStdout();
     testing::internal::CaptureStderr();
