@@ -33,6 +33,19 @@ std::string lines_of_silos(const nlohmann::ordered_json& statistic, std::size_t 
   return out;
 }
 
+std::string line_of_test(const nlohmann::ordered_json& test) {
+  const std::string note = test.value("note", std::string());
+  const std::string name = test.at("name").get<std::string>();
+  if (!test.at("p_value").is_number()) return fmt::format("  {}: {}\n", name, note);
+  std::string out =
+      fmt::format("  {}: chi-squared {}, {} degree{} of freedom, p = {:.3g}", name, shown_number(test.at("statistic")),
+                  test.at("degrees").get<std::int64_t>(), test.at("degrees").get<std::int64_t>() == 1 ? "" : "s",
+                  test.at("p_value").get<double>());
+  if (test.contains("p_value_holm"))
+    out += fmt::format(", {:.3g} by Holm of all tests of the job", test.at("p_value_holm").get<double>());
+  return out + (note.empty() ? "\n" : fmt::format("; {}\n", note));
+}
+
 }  // namespace
 
 std::string statistic_lines(const nlohmann::ordered_json& statistics) {
@@ -65,6 +78,8 @@ std::string statistic_lines(const nlohmann::ordered_json& statistics) {
       out += fmt::format("  {}: {}, {} to {} with the noise\n", of, shown_number(estimate.at("value")),
                          shown_number(interval.at(0)), shown_number(interval.at(1)));
     }
+    for (const nlohmann::ordered_json& test : one.value("tests", nlohmann::ordered_json::array()))
+      out += line_of_test(test);
     if (estimates.size() > kEstimatesShown)
       out += fmt::format("  and {} more in result.json\n", estimates.size() - kEstimatesShown);
   }

@@ -9,6 +9,7 @@
 #include "coordinator/jobs/metrics_json.hpp"
 #include "coordinator/jobs/shown_tables.hpp"
 #include "coordinator/jobs/statistics_result.hpp"
+#include "coordinator/jobs/test_multiplicity.hpp"
 #include "shared/accounting/gaussian_accountant.hpp"
 #include "shared/algorithms/one_round/statistics.hpp"
 #include "shared/base/files.hpp"
@@ -233,6 +234,7 @@ Status put_statistics(const RunReport& report, Costs& costs, Json& out) {
     out.push_back(std::move(one));
   }
   put_shown_tables(*settings, out);
+  put_multiplicity(out);
   return {};
 }
 

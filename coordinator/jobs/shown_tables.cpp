@@ -40,7 +40,7 @@ std::vector<RowTable> tables_of(const algorithms::StatisticsSettings& settings, 
   for (std::size_t row = 0; row < std::min(statistics.size(), settings.questions.size()); ++row) {
     // Only such a table adds up to the number of units, and tables that are made to agree are counted in one way.
     const algorithms::StatisticAsked& asked = settings.questions[row];
-    if (asked.persons != releases::PersonContribution::Form::Mean || asked.one_record) continue;
+    if (asked.persons != releases::PersonContribution::Form::Mean || algorithms::takes_one_record(asked)) continue;
     const auto axes = axes_of(asked, row);
     const Json& one = statistics[row];
     if (axes.empty() || !one.contains("estimates") || one["records"] != records) continue;
@@ -51,9 +51,11 @@ std::vector<RowTable> tables_of(const algorithms::StatisticsSettings& settings, 
     }
     if (!std::is_sorted(made.table.axes.begin(), made.table.axes.end())) continue;
     const Json& cells = one["estimates"];
-    made.table.cells.resize(static_cast<Eigen::Index>(cells.size()));
-    bool complete = true;
-    for (std::size_t i = 0; i < cells.size(); ++i) {
+    std::size_t count = 1;  // what is inferred from the cells stands after them
+    for (const std::size_t size : made.table.sizes) count *= size;
+    made.table.cells.resize(static_cast<Eigen::Index>(count));
+    bool complete = cells.size() >= count;
+    for (std::size_t i = 0; complete && i < count; ++i) {
       complete = complete && cells[i]["value"].is_number() && cells[i].contains("noise_stddev");
       if (!complete) break;
       const auto stddev = cells[i]["noise_stddev"].get<double>();

@@ -7,6 +7,7 @@
 #include "shared/base/overloaded.hpp"
 #include "shared/jobs/released_function.hpp"
 #include "shared/jobs/stated_statistics.hpp"
+#include "shared/jobs/stated_survival.hpp"
 #include "shared/jobs/stated_vectors.hpp"
 
 namespace undertone::coordinator {
@@ -45,6 +46,21 @@ void put_regression(const jobs::StatedQuestion& stated, Json& out) {
   if (stated.residual_variance) out["residual_variance"] = *stated.residual_variance;
 }
 
+void put_tests(const jobs::StatedQuestion& stated, Json& out) {
+  if (stated.tests.empty()) return;
+  out["tests"] = Json::array();
+  for (const jobs::NamedTest& test : stated.tests) {
+    Json one = {{"name", test.name}};
+    one["p_value"] = test.p_value ? end_of(*test.p_value) : Json(nullptr);
+    if (test.p_value) {
+      one["statistic"] = end_of(test.statistic);
+      one["degrees"] = test.degrees;
+    }
+    if (!test.note.empty()) one["note"] = test.note;
+    out["tests"].push_back(std::move(one));
+  }
+}
+
 /// What a question was of, as far as its estimates' names do not say.
 void put_shape(const algorithms::StatisticAsked& asked, Json& out) {
   std::visit(Overloaded{[&](const algorithms::HistogramAsked& what) {
@@ -62,6 +78,15 @@ void put_shape(const algorithms::StatisticAsked& asked, Json& out) {
                           out["axes"] = Json::array();
                           for (const algorithms::TableAxis& axis : what.axes)
                             out["axes"].push_back({{"column", axis.column}, {"values", axis.values}});
+                        },
+                        [&](const algorithms::SurvivalAsked& what) {
+                          out["edges"] = what.edges;
+                          out["groups"] = jobs::combinations_of(what.by);
+                          if (what.causes.size() > 1) out["causes"] = what.causes;
+                          std::vector<double> at;
+                          for (const std::size_t edge : what.at) at.push_back(what.edges[edge]);
+                          out["at"] = at;
+                          out["estimates_of_group"] = jobs::estimates_of_group(what);
                         },
                         [&](const algorithms::RegressionAsked& what) { out["response"] = what.response.name; },
                         [](const auto& /*named*/) {}},
@@ -156,6 +181,7 @@ Status put_answers(const jobs::Job& job, const algorithms::Estimate& estimate,
     out["noise_interval"] = interval_of(together.estimates.front().stated.noise);
   }
   out["estimates"] = estimates_of(together);
+  put_tests(together, out);
   put_regression(together, out);
   if (together.combined) put_combined(*together.combined, out);
   if (std::holds_alternative<algorithms::FunctionAsked>(asked.what)) {
@@ -167,7 +193,7 @@ Status put_answers(const jobs::Job& job, const algorithms::Estimate& estimate,
   }
   out["by_silo"] = Json::array();
   for (const auto& [member, own] : silos) {
-    UNDERTONE_TRY(const jobs::StatedQuestion alone, jobs::state_question(asked, *settings, {own}));
+    UNDERTONE_TRY(const jobs::StatedQuestion alone, jobs::state_question(asked, *settings, {own}, false));
     Json one = {{"silo", member->facts.silo.name()},
                 {"records", member->facts.records},
                 {"noise", noise_of_release(*own.release)},

@@ -42,6 +42,11 @@ class Ends {
                           [&](const statistics::GradientCells& own) {
                             const std::size_t features = own.point.size() - (own.intercept ? 1 : 0);
                             for (std::size_t j = 0; j <= features; ++j) add(j, 0.0, 1.0);  // the label, too
+                          },
+                          // Seen at the start, and after the last edge.
+                          [&](const statistics::ExitCells& own) {
+                            number(own.time, -1.0, 1.0);
+                            std::visit([&](const auto& event) { read(statistics::Cells(event)); }, own.event);
                           }},
                cells);
   }

@@ -69,6 +69,32 @@ ReportedFunction function_of(Section& row) {
   return out;
 }
 
+ReportedSurvival survival_of(Section& row) {
+  ReportedSurvival out;
+  const std::vector<double> edges = row.numbers("edges", "");
+  if (!edges.empty()) out.from = edges.front();
+  out.at = row.numbers("at", "");
+  out.groups = row.texts("groups", "");
+  out.estimates_of_group = count_of(row, "estimates_of_group");
+  return out;
+}
+
+std::vector<ReportedTest> tests_of(Section& row) {
+  std::vector<ReportedTest> out;
+  if (!row.has("tests")) return out;
+  for (Section& test : row.objects("tests", 0, kStatisticsMax)) {
+    ReportedTest& one = out.emplace_back();
+    one.name = test.text("name", "");
+    if (test.has("note")) one.note = test.text("note", "");
+    if (!test.has("statistic")) continue;  // refused
+    one.statistic = test.number("statistic", 0.0, kRiskMax, "");
+    one.degrees = count_of(test, "degrees");
+    one.p_value = test.number("p_value", 0.0, 1.0, "");
+    if (test.has("p_value_holm")) one.p_value_holm = test.number("p_value_holm", 0.0, 1.0, "");
+  }
+  return out;
+}
+
 }  // namespace
 
 std::vector<ReportedStatistic> statistics_of(const json& root, Problems& problems) {
@@ -94,6 +120,8 @@ std::vector<ReportedStatistic> statistics_of(const json& root, Problems& problem
     if (section.has("unit")) statistic.unit = section.text("unit", "");
     statistic.estimates = estimates_of(row, pointer, problems);
     if (section.has("function")) statistic.function = function_of(section);
+    if (statistic.kind == "survival") statistic.survival = survival_of(section);
+    statistic.tests = tests_of(section);
     std::size_t place = 0;
     for (Section& silo : section.objects("by_silo", 0, kSilosMax)) {
       ReportedSilo& own = statistic.by_silo.emplace_back();

@@ -35,6 +35,21 @@ struct ReportedFunction {
   std::vector<double> parameters;  // where a loss is least; empty of others
   double risk = 0.0;
 };
+/// Survival curves of groups, as `survival_figure` draws them.
+struct ReportedSurvival {
+  double from = 0.0;                // where times begin
+  std::vector<double> at;           // edges at which curves are stated
+  std::vector<std::string> groups;  // one empty name where there is one group
+  std::uint64_t estimates_of_group = 0;
+};
+struct ReportedTest {
+  std::string name;
+  double statistic = 0.0;  // chi-squared
+  std::uint64_t degrees = 0;
+  std::optional<double> p_value;  // nothing where it was refused
+  std::optional<double> p_value_holm;
+  std::string note;
+};
 /// One row of `statistics` of a result whose answers were kept.
 struct ReportedStatistic {
   std::string name;
@@ -47,6 +62,8 @@ struct ReportedStatistic {
   std::vector<ReportedEstimate> estimates;
   std::vector<ReportedSilo> by_silo;
   std::optional<ReportedFunction> function;  // then there are no estimates
+  std::optional<ReportedSurvival> survival = {};
+  std::vector<ReportedTest> tests = {};
 };
 
 /// The rows that have estimates, checked; of older results none. @param root of a result.json

@@ -7,6 +7,7 @@
 
 #include "lab/report/html.hpp"
 #include "lab/report/statistics_figures.hpp"
+#include "lab/report/survival_figure.hpp"
 
 namespace undertone::lab {
 namespace {
@@ -82,6 +83,7 @@ std::string forest_of(const ReportedStatistic& statistic, std::size_t place) {
 }
 
 std::string figures_of(const ReportedStatistic& statistic) {
+  if (statistic.survival) return survival_figure(statistic);
   if (statistic.kind == "histogram") {
     std::vector<FigureRow> bars;
     for (const ReportedEstimate& estimate : statistic.estimates)
@@ -94,6 +96,28 @@ std::string figures_of(const ReportedStatistic& statistic) {
   if (!by_silo || statistic.by_silo.size() < 2) return out;
   for (std::size_t i = 0; i < std::min(statistic.estimates.size(), kForestsMax); ++i) out += forest_of(statistic, i);
   return out;
+}
+
+std::string tests_html(const ReportedStatistic& statistic) {
+  if (statistic.tests.empty()) return "";
+  const bool adjusted = std::any_of(statistic.tests.begin(), statistic.tests.end(),
+                                    [](const ReportedTest& test) { return test.p_value_holm.has_value(); });
+  HtmlTable table{fmt::format("{}: tests, with the noise in their variance", statistic.name),
+                  {"test", "chi-squared", "degrees", "p"},
+                  {},
+                  ""};
+  if (adjusted) table.header.emplace_back("p by Holm, of all tests of the job");
+  table.header.emplace_back("note");
+  for (const ReportedTest& test : statistic.tests) {
+    const bool refused = !test.p_value;
+    std::vector<std::string> row{test.name, refused ? "-" : fmt::format("{:.3f}", test.statistic),
+                                 refused ? "-" : fmt::format("{}", test.degrees),
+                                 refused ? "-" : fmt::format("{:.3g}", *test.p_value)};
+    if (adjusted) row.push_back(test.p_value_holm ? fmt::format("{:.3g}", *test.p_value_holm) : "-");
+    row.push_back(test.note.empty() ? "-" : test.note);
+    table.rows.push_back(std::move(row));
+  }
+  return to_html(table);
 }
 
 /// Nothing was asked of it yet.
@@ -118,7 +142,7 @@ std::string statistics_html(const std::vector<ReportedStatistic>& statistics) {
       "Intervals hold each by itself, not all at once.</p>\n";
   for (const ReportedStatistic& statistic : statistics)
     out += statistic.function ? function_html(statistic, *statistic.function)
-                              : figures_of(statistic) + to_html(statistic_table(statistic));
+                              : figures_of(statistic) + tests_html(statistic) + to_html(statistic_table(statistic));
   return out;
 }
 

@@ -13,16 +13,35 @@ std::size_t cell_count(const Cells& cells) noexcept {
       Overloaded{[](const IndicatorCells& of) { return of.count; }, [](const SignCells&) { return std::size_t{2}; },
                  [](const ClassCells& of) { return of.count; },
                  [](const BinnedCells& of) { return of.edges.size() - 1; },
-                 [](const GradientCells& of) { return of.edges.size() - 1; }},
+                 [](const GradientCells& of) { return of.edges.size() - 1; },
+                 [](const ExitCells& of) { return (of.causes + 1) * of.intervals() + 2; }},
       cells);
 }
 
 namespace {
 
+Cells any_cells(const ExitCells& of) {
+  return std::visit([](const auto& event) { return Cells(event); }, of.event);
+}
+
 /// The cell of a number among edges that ascend: the outer ones hold what lies beyond.
 std::size_t cell_among(const std::vector<double>& edges, double value) {
   const auto inner = edges.begin() + 1;
   return static_cast<std::size_t>(std::lower_bound(inner, edges.end() - 1, value) - inner);
+}
+
+std::size_t exit_of(const ExitCells& of, const EncodedRecord& record) {
+  const std::size_t survivor = (of.causes + 1) * of.intervals();
+  const std::size_t missing = survivor + 1;
+  const double time = record[of.time];
+  if (!std::isfinite(time) || (of.time_missing && record[*of.time_missing] == 1.0)) return missing;
+  if (time > of.edges.back()) return survivor;  // whatever happened to it later
+  const std::optional<std::size_t> event =
+      std::visit([&](const auto& cells) { return cell_of(Cells(cells), record); }, of.event);
+  if (!event) return missing;
+  const std::size_t cause = of.cause_of[*event];
+  if (cause == of.causes && time == of.edges.back()) return survivor;
+  return cause * of.intervals() + cell_among(of.edges, time);
 }
 
 Status check_edges(const std::vector<double>& edges) {
@@ -76,7 +95,8 @@ std::optional<std::size_t> cell_of(const Cells& cells, const EncodedRecord& reco
                    const double value = record[of.coordinate];
                    return cell_among(of.edges, std::isfinite(value) ? value : 0.0);
                  },
-                 [&](const GradientCells& of) -> Cell { return cell_among(of.edges, gradient_length(of, record)); }},
+                 [&](const GradientCells& of) -> Cell { return cell_among(of.edges, gradient_length(of, record)); },
+                 [&](const ExitCells& of) -> Cell { return exit_of(of, record); }},
       cells);
 }
 
@@ -114,6 +134,21 @@ Status check_cells(const Cells& cells, std::size_t width) {
                      if (!std::isfinite(number)) return refused_map(fmt::format("expected a point, got {}", number));
                    if (of.edges.empty() || of.edges.front() != 0.0) return refused_map("expected edges from 0 on");
                    return check_edges(of.edges);
+                 },
+                 [&](const ExitCells& of) -> Status {
+                   UNDERTONE_TRY(check_coordinate(of.time, width));
+                   if (of.time_missing) UNDERTONE_TRY(check_coordinate(*of.time_missing, width));
+                   const Cells event = any_cells(of);
+                   UNDERTONE_TRY(check_cells(event, width));
+                   const bool listed = of.cause_of.size() == cell_count(event) && of.causes >= 1 &&
+                                       of.causes <= of.cause_of.size() &&
+                                       std::all_of(of.cause_of.begin(), of.cause_of.end(),
+                                                   [&](std::size_t cause) { return cause <= of.causes; });
+                   if (!listed) return refused_map("expected a cause, or none, of every value of the event");
+                   UNDERTONE_TRY(check_edges(of.edges));
+                   if (cell_count(of) > kCellsMax)
+                     return refused_map(fmt::format("expected {} cells at most, got {}", kCellsMax, cell_count(of)));
+                   return {};
                  }},
       cells);
 }
@@ -136,6 +171,15 @@ std::string canonical_text(const Cells& cells) {
                  [](const GradientCells& own) {
                    std::string out = fmt::format("gradients/{}/{}", to_string(own.loss), own.intercept);
                    for (const double number : own.point) out += "/" + exact_text(number);
+                   out += ":";
+                   for (const double edge : own.edges) out += "/" + exact_text(edge);
+                   return out;
+                 },
+                 [](const ExitCells& own) {
+                   std::string out = fmt::format("exits/{}/{}/{}/{}", own.time,
+                                                 own.time_missing ? fmt::format("{}", *own.time_missing) : "",
+                                                 canonical_text(any_cells(own)), own.causes);
+                   for (const std::size_t cause : own.cause_of) out += fmt::format("/{}", cause);
                    out += ":";
                    for (const double edge : own.edges) out += "/" + exact_text(edge);
                    return out;

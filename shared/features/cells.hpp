@@ -54,7 +54,19 @@ struct GradientCells {
   std::vector<double> point;              // w: one for each feature, and for the intercept
   std::vector<double> edges;              // 0 = e_0 < .. < e_m, public
 };
-using Cells = std::variant<IndicatorCells, SignCells, ClassCells, BinnedCells, GradientCells>;
+/// When and how a record leaves a survival table. With J intervals and K causes these are (K + 1) J + 2 cells, in this
+/// order: of an event of each cause in each interval, cause by cause; of being censored in each interval; of having
+/// been seen after the last edge, or censored on it; of a time or an event that is missing. Source: spec survival 2.1.
+struct ExitCells {
+  std::size_t time = 0;                     // coordinate of a number
+  std::optional<std::size_t> time_missing;  // coordinate that is exactly 1 where the time is missing
+  std::vector<double> edges;                // t_0 < .. < t_J, public, in the unit of the encoded number; J >= 1
+  std::variant<IndicatorCells, SignCells, ClassCells> event;
+  std::vector<std::size_t> cause_of;  // of each cell of `event`: below K, or K where it says that nothing happened
+  std::size_t causes = 1;             // K
+  [[nodiscard]] std::size_t intervals() const noexcept { return edges.size() - 1; }
+};
+using Cells = std::variant<IndicatorCells, SignCells, ClassCells, BinnedCells, GradientCells, ExitCells>;
 [[nodiscard]] std::size_t cell_count(const Cells& cells) noexcept;
 /// The length that GradientCells have cells of. @pre the record has as many features as the point is of
 [[nodiscard]] double gradient_length(const GradientCells& cells, const EncodedRecord& record);

@@ -19,7 +19,8 @@ ColumnKey column_of(const Cells& cells) {
                             [](const SignCells& of) { return std::pair(of.coordinate, std::size_t{2}); },
                             [](const ClassCells& of) { return std::pair(of.coordinate, of.count); },
                             [](const BinnedCells& of) { return std::pair(of.coordinate, of.edges.size()); },
-                            [](const GradientCells& of) { return std::pair(std::size_t{0}, of.edges.size()); }},
+                            [](const GradientCells& of) { return std::pair(std::size_t{0}, of.edges.size()); },
+                            [](const ExitCells& of) { return std::pair(of.time, of.edges.size()); }},
                  cells);
   return {cells.index(), first, count};
 }
@@ -83,8 +84,10 @@ Status check(const ConjunctionsMap& map, std::size_t encoded_width) {
   for (const Literal& literal : map.literals) {
     UNDERTONE_TRY(check_cells(literal.cells, encoded_width));
     // Of two cuts of one number a record may be in a cell of each.
-    if (std::holds_alternative<BinnedCells>(literal.cells) || std::holds_alternative<GradientCells>(literal.cells))
-      return refused_map("expected literals of listed values");
+    const bool listed = std::holds_alternative<IndicatorCells>(literal.cells) ||
+                        std::holds_alternative<SignCells>(literal.cells) ||
+                        std::holds_alternative<ClassCells>(literal.cells);
+    if (!listed) return refused_map("expected literals of listed values");
     if (literal.cell >= cell_count(literal.cells))
       return refused_map(fmt::format("expected a cell below {}, got {}", cell_count(literal.cells), literal.cell));
     std::vector<std::size_t>& cells = known[column_of(literal.cells)];

@@ -136,15 +136,18 @@ class Axis {
                             const CellFinder& finder = bins_.front();
                             each_number(of.coordinate, [&](double value) { return finder.cell_of(value); });
                           },
-                          [&](const GradientCells&) {
-                            for (std::size_t i = 0; i < positions.size(); ++i)
-                              put(i,
-                                  static_cast<std::uint32_t>(*statistics::cell_of(cells_, records.at(positions[i]))));
-                          }},
+                          // Of several coordinates; every record is in a cell.
+                          [&](const GradientCells&) { put_each(records, positions, put); },
+                          [&](const ExitCells&) { put_each(records, positions, put); }},
                cells_);
   }
 
  private:
+  template <class Put>
+  void put_each(const EncodedRecords& records, std::span<const std::int64_t> positions, const Put& put) const {
+    for (std::size_t i = 0; i < positions.size(); ++i)
+      put(i, static_cast<std::uint32_t>(*statistics::cell_of(cells_, records.at(positions[i]))));
+  }
   const Cells& cells_;
   std::uint32_t count_;
   std::vector<CellFinder> bins_;  // of binned cells one

@@ -10,6 +10,8 @@
 #include "shared/features/named_blocks.hpp"
 #include "shared/jobs/stated_choices.hpp"
 #include "shared/jobs/stated_reports.hpp"
+#include "shared/jobs/stated_survival.hpp"
+#include "shared/jobs/stated_tables.hpp"
 #include "shared/jobs/stated_vectors.hpp"
 #include "shared/mechanisms/laplace_sum/laplace_sum.hpp"
 #include "shared/queries/wire_lattice.hpp"
@@ -45,6 +47,8 @@ struct Asking {
   bool persons = false;                       // totals are of the means over persons' records, or of these themselves
   double of_each = 1.0;                       // how much one of them may add to a number
   std::optional<statistics::FeatureMap> map;  // that every silo's totals are of
+  bool together = true;                       // all silos that answered
+  bool counts_once = true;                    // nobody adds to several cells
   std::vector<Told> silos;
 
   [[nodiscard]] std::int64_t records() const {
@@ -270,6 +274,12 @@ Result<StatedQuestion> state_table(const Asking& asking) {
   StatedQuestion out;
   const std::vector<std::string> names = cell_names(asking.asked);
   for (std::size_t i = 0; i < cells.size(); ++i) out.estimates.push_back({names[i], std::move(cells[i])});
+  const auto* table = std::get_if<algorithms::TableAsked>(&asking.asked.what);
+  if (table == nullptr || !asking.together || asking.persons || !asking.counts_once) return out;
+  UNDERTONE_TRY(const NoiseLaw law, asking.law());
+  put_table_inference(*table, asking.asked.name,
+                      statistics::noised_table(asking.totals(), static_cast<double>(asking.records()), law), law,
+                      asking.confidence, asking.sampling, out);
   return out;
 }
 
@@ -367,6 +377,15 @@ Result<StatedQuestion> state(const Asking& asking, const algorithms::RegressionA
   return out;
 }
 
+Result<StatedQuestion> state_exits(const Asking& asking, const algorithms::SurvivalAsked& what) {
+  std::vector<ToldExits> silos;
+  for (const Told& silo : asking.silos) {
+    UNDERTONE_TRY(NoiseLaw law, NoiseLaw::create({{silo.noise, 1.0}}));
+    silos.push_back({silo.records, silo.totals, std::move(law)});
+  }
+  return state_survival(what, silos, asking.confidence, asking.sampling, asking.together);
+}
+
 std::vector<std::string> range_names(const std::vector<double>& edges) {
   std::vector<std::string> out;
   for (std::size_t i = 0; i + 1 < edges.size(); ++i)
@@ -389,13 +408,9 @@ statistics::CoordinateNoise noise_of(const planning::Release& release) {
   return statistics::GaussianNoise{gaussian->noise_stddev(), gaussian->lattice.step + wire};
 }
 
-std::vector<std::string> cell_names(const StatisticAsked& asked) {
-  if (const auto* histogram = std::get_if<algorithms::HistogramAsked>(&asked.what))
-    return range_names(histogram->edges);
-  const auto* table = std::get_if<algorithms::TableAsked>(&asked.what);
-  if (table == nullptr) return {};
+std::vector<std::string> combinations_of(const std::vector<algorithms::TableAxis>& axes) {
   std::vector<std::string> names{""};
-  for (const algorithms::TableAxis& axis : table->axes) {
+  for (const algorithms::TableAxis& axis : axes) {
     std::vector<std::string> longer;
     longer.reserve(names.size() * axis.values.size());
     for (const std::string& name : names)
@@ -404,6 +419,13 @@ std::vector<std::string> cell_names(const StatisticAsked& asked) {
     names = std::move(longer);
   }
   return names;
+}
+
+std::vector<std::string> cell_names(const StatisticAsked& asked) {
+  if (const auto* histogram = std::get_if<algorithms::HistogramAsked>(&asked.what))
+    return range_names(histogram->edges);
+  const auto* table = std::get_if<algorithms::TableAsked>(&asked.what);
+  return table == nullptr ? std::vector<std::string>() : combinations_of(table->axes);
 }
 
 namespace {
@@ -418,7 +440,7 @@ bool adds_shares(const releases::Ask& ask) {
 
 /// By its kind, whatever the unit.
 Result<StatedQuestion> state_by_kind(const StatisticAsked& asked, const algorithms::StatisticsSettings& settings,
-                                     const std::vector<SiloTotals>& silos) {
+                                     const std::vector<SiloTotals>& silos, bool together) {
   UNDERTONE_TRY(const statistics::Confidence confidence, statistics::Confidence::create(settings.confidence));
   if (silos.empty()) return Error{ErrorCode::InvalidArgument, fmt::format("the {}: nobody answered", asked.name)};
   Asking asking{asked,
@@ -427,6 +449,8 @@ Result<StatedQuestion> state_by_kind(const StatisticAsked& asked, const algorith
                 adds_shares(silos.front().release->ask),
                 static_cast<double>(releases::units_of_one(silos.front().release->ask)),
                 algorithms::features_of(asked, settings.noise),
+                together,
+                asked.persons == releases::PersonContribution::Form::Mean,
                 {}};
   for (const SiloTotals& silo : silos) {
     const releases::Ask& ask = silo.release->ask;
@@ -462,6 +486,7 @@ Result<StatedQuestion> state_by_kind(const StatisticAsked& asked, const algorith
           [](const algorithms::VectorMeanAsked& /*above*/) -> Result<StatedQuestion> { UNDERTONE_CHECK(false); },
           [](const algorithms::LinearModelAsked& /*above*/) -> Result<StatedQuestion> { UNDERTONE_CHECK(false); },
           [&](const algorithms::TableAsked& /*what*/) { return state_table(asking); },
+          [&](const algorithms::SurvivalAsked& what) { return state_exits(asking, what); },
           [&](const auto& what) { return state(asking, what); }},
       asked.what);
 }
@@ -469,8 +494,8 @@ Result<StatedQuestion> state_by_kind(const StatisticAsked& asked, const algorith
 }  // namespace
 
 Result<StatedQuestion> state_question(const StatisticAsked& asked, const algorithms::StatisticsSettings& settings,
-                                      const std::vector<SiloTotals>& silos) {
-  Result<StatedQuestion> stated = state_by_kind(asked, settings, silos);
+                                      const std::vector<SiloTotals>& silos, bool together) {
+  Result<StatedQuestion> stated = state_by_kind(asked, settings, silos, together);
   if (!stated) return stated;
   const std::optional<releases::PersonContribution>& persons = silos.front().release->ask.records.persons;
   if (persons)

@@ -12,6 +12,7 @@
 #include "shared/jobs/function_question.hpp"
 #include "shared/jobs/job.hpp"
 #include "shared/jobs/statistic_columns.hpp"
+#include "shared/jobs/survival_question.hpp"
 #include "shared/jobs/vector_question.hpp"
 
 namespace undertone::jobs {
@@ -42,7 +43,8 @@ enum class KindAsked : std::uint8_t {
   LeastLoss,
   VectorMean,
   LinearModel,
-  GradientNorms
+  GradientNorms,
+  Survival
 };
 
 constexpr std::int64_t kBinsMax = 4096;
@@ -82,10 +84,12 @@ struct Written {
   std::int64_t bins = 0;
   std::vector<double> probabilities;
   bool near_normal = false;
+  bool tested = false;  // a table
   bool ends = true;
   WrittenFunction function;
   WrittenVector vector;
   WrittenGradients gradients;
+  WrittenSurvival survival;
   bool reports = false;  // one of every record, instead of totals
   releases::Randomiser randomiser = releases::Randomiser::Bit;
   std::uint64_t seed = 0;  // of public strings
@@ -186,7 +190,8 @@ Written read_question(config::Section& section) {
        {"least_loss", KindAsked::LeastLoss},
        {"vector_mean", KindAsked::VectorMean},
        {"linear_model", KindAsked::LinearModel},
-       {"gradient_norms", KindAsked::GradientNorms}},
+       {"gradient_norms", KindAsked::GradientNorms},
+       {"survival", KindAsked::Survival}},
       "count: records with a value, or with each of a column's values; mean, sum, variance (with the mean and the "
       "standard deviation): of a column of numbers, where the value used for a missing one counts; missing: records "
       "whose number was missing, of a column with an indicator; histogram: records in each of its cells; "
@@ -201,7 +206,10 @@ Written read_question(config::Section& section) {
       "mechanism, one answer of each silo: selected_quantile, an edge of cells on either side of a quantile, each a "
       "release of its own; least_loss, the parameters of a grid whose risk is nearly the least. Of records as vectors: "
       "vector_mean, their mean, with public records where silos have them; linear_model, a model from one round. "
-      "gradient_norms: how many records have gradients of which length, for a bound on a moment");
+      "gradient_norms: how many records have gradients of which length, for a bound on a moment. survival: when and "
+      "how "
+      "records were last seen, in one release, of which are curves, hazards, restricted means, quantiles, incidences, "
+      "tests between groups and hazard ratios");
   const bool every = section.recording();
   if (every || (may_report(out.kind) && section.has("form"))) {
     out.reports = section.choice<bool>(
@@ -238,7 +246,7 @@ Written read_question(config::Section& section) {
   const bool several = out.reports && out.kind == KindAsked::Mean && section.has("columns");
   if (several) section.refuse("column", "expected none beside columns");
   if (every || (!is_listed(out.kind) && !several && out.kind != KindAsked::RecordsPerPerson &&
-                out.kind != KindAsked::GradientNorms)) {
+                out.kind != KindAsked::GradientNorms && out.kind != KindAsked::Survival)) {
     out.column = section.text("column", "a feature or the label, by its name in data; not of what has columns");
     out.complete = out.complete && !out.column.empty();
   }
@@ -258,14 +266,20 @@ Written read_question(config::Section& section) {
         {1});
     out.complete = out.complete && !out.columns.empty();
   }
+  const bool modelled_table = out.kind == KindAsked::Table && section.has("response");
   if (every || out.kind == KindAsked::Regression || function_kind(out.kind) == FunctionKind::Loss ||
-      out.kind == KindAsked::LinearModel) {
+      out.kind == KindAsked::LinearModel || modelled_table) {
     out.response = section.text(
         "response",
         "of regression, loss and linear_model: a column of numbers, or a label of two values as -1 and 1; the losses "
-        "hinge and logistic of linear_model are of such a label");
+        "hinge and logistic of linear_model are of such a label. Of a table (optional): a column of two values, whose "
+        "logistic regression on the others is stated from the same cells");
     out.complete = out.complete && !out.response.empty();
   }
+  if (every || (out.kind == KindAsked::Table && section.has("tests")))
+    out.tested = section.boolean("tests",
+                                 "of a table of two columns: test whether they are independent, and of two by two "
+                                 "values state the odds ratio and the risk ratio, at no further cost (default false)");
   if (every || is_binned(out.kind)) {
     if (every || section.has("edges")) {
       out.edges = section.numbers(
@@ -281,10 +295,18 @@ Written read_question(config::Section& section) {
     }
     out.complete = out.complete && (out.kind == KindAsked::RecordsPerPerson || out.bins >= 2 || !out.edges.empty());
   }
-  if (every || out.kind == KindAsked::Quantiles || out.kind == KindAsked::SelectedQuantile) {
-    out.probabilities =
-        section.numbers("probabilities", "of quantiles and selected_quantile: shares of the records, each in (0, 1)");
+  const bool survival = out.kind == KindAsked::Survival;
+  if (every || out.kind == KindAsked::Quantiles || out.kind == KindAsked::SelectedQuantile ||
+      (survival && section.has("probabilities"))) {
+    out.probabilities = section.numbers("probabilities",
+                                        "of quantiles, selected_quantile and survival (default there: the median): "
+                                        "shares of the records, each in (0, 1)");
     out.complete = out.complete && !out.probabilities.empty();
+  }
+  if (every || survival) {
+    out.survival = read_survival(section);
+    out.complete = out.complete && (!survival || (!out.survival.time.empty() && !out.survival.event.empty() &&
+                                                  !out.survival.events.empty() && !out.survival.grid.empty()));
   }
   if (every || out.kind == KindAsked::SelectedQuantile) {
     section.otherwise("ends", true);
@@ -338,8 +360,35 @@ bool has_repeats(std::vector<std::string> names) {
   return std::adjacent_find(names.begin(), names.end()) != names.end();
 }
 
+/// What a table is asked besides its cells.
+bool check_inference(config::Section& section, const algorithms::TableAsked& table) {
+  constexpr std::size_t kTestedCellsMax = 64;
+  if (!table.tested && !table.modelled) return true;
+  std::size_t cells = 1;
+  for (const algorithms::TableAxis& axis : table.axes) {
+    cells *= axis.values.size();
+    if (axis.whole || !table.tested) continue;
+    section.problem("tests", fmt::format("expected columns of which every record has a listed value: \"{}\" has others",
+                                         axis.column));
+    return false;
+  }
+  if (table.tested && (table.axes.size() != 2 || table.axes[0].values.size() < 2 || table.axes[1].values.size() < 2)) {
+    section.problem("tests", "expected two columns of two or more values each");
+    return false;
+  }
+  if (table.modelled && (table.axes.size() < 2 || table.axes.back().values.size() != 2)) {
+    section.problem("response", "expected a column of two values beside the others");
+    return false;
+  }
+  if (cells <= kTestedCellsMax) return true;
+  section.problem("columns", fmt::format("expected at most {} combinations of values for tests and models, got {}",
+                                         kTestedCellsMax, cells));
+  return false;
+}
+
 std::optional<StatisticAsked> parse_table(config::Section& section, const char* key, const ColumnIndex& known,
-                                          const std::vector<std::string>& columns) {
+                                          std::vector<std::string> columns, const Written& written = {}) {
+  if (!written.response.empty()) columns.push_back(written.response);
   algorithms::TableAsked table;
   std::string names;
   std::size_t cells = 1;
@@ -361,6 +410,9 @@ std::optional<StatisticAsked> parse_table(config::Section& section, const char* 
                                      cells > kCellsMax ? std::string("more") : fmt::format("{}", cells)));
     return std::nullopt;
   }
+  table.tested = written.tested;
+  table.modelled = !written.response.empty();
+  if (!check_inference(section, table)) return std::nullopt;
   return StatisticAsked{fmt::format("counts of {}", names), 0, std::move(table)};
 }
 
@@ -698,13 +750,14 @@ std::vector<StatisticAsked> parse_written(config::Section& section, const Writte
       function ? parse_function(section, *function, written.function, written.columns, written.response, known)
       : written.reports && written.kind == KindAsked::Mean ? parse_reported_means(section, written, known)
       : written.kind == KindAsked::Count                   ? parse_count(section, written, known)
-      : written.kind == KindAsked::Table                   ? parse_table(section, "columns", known, written.columns)
+      : written.kind == KindAsked::Table ? parse_table(section, "columns", known, written.columns, written)
       : written.kind == KindAsked::RecordsPerPerson
           ? std::optional(StatisticAsked{"records per person", 0, HistogramAsked{written.edges, {}}})
       : written.kind == KindAsked::GradientNorms ? parse_gradients(section, written, known)
-      : written.kind == KindAsked::Covariance    ? parse_covariance(section, written, known)
-      : written.kind == KindAsked::Regression    ? parse_regression(section, written, known)
-                                                 : parse_number_question(section, written, known);
+      : written.kind == KindAsked::Survival   ? parse_survival(section, written.survival, written.probabilities, known)
+      : written.kind == KindAsked::Covariance ? parse_covariance(section, written, known)
+      : written.kind == KindAsked::Regression ? parse_regression(section, written, known)
+                                              : parse_number_question(section, written, known);
   if (asked && function && written.reports) {
     auto& reported = std::get<algorithms::FunctionAsked>(asked->what);
     reported.reports = written.randomiser;
@@ -745,6 +798,11 @@ std::vector<StatisticAsked> parse_question(config::Section& section, const Colum
     else if (asked.persons != Form::Mean)
       asked.name += fmt::format(", {}", releases::to_string(asked.persons));
     if (asked.one_record) asked.name += ", one record of each";
+    if (written.kind == KindAsked::Table && (written.tested || !written.response.empty()) &&
+        asked.persons != Form::Mean)
+      section.problem("persons", "expected one_record beside tests and a response: nobody may be in two cells");
+    if (written.kind == KindAsked::Survival && asked.persons != Form::Mean)
+      section.problem("persons", "expected one_record: nobody leaves twice");
     if (written.kind == KindAsked::GradientNorms && asked.persons != Form::Mean)
       section.problem("persons", "expected mean or one_record: a moment is of shares of persons");
   }

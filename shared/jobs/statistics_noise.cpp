@@ -29,7 +29,8 @@ struct Sized {
 Sized sized(const StatisticAsked& asked, NoiseKind noise, const StatisticsSettings& settings) {
   std::optional<releases::PersonContribution> persons;
   if (settings.unit == releases::Unit::Person)
-    persons = releases::PersonContribution{asked.one_record ? 1 : settings.person_records_max, asked.persons};
+    persons = releases::PersonContribution{algorithms::takes_one_record(asked) ? 1 : settings.person_records_max,
+                                           asked.persons};
   const releases::PairDistance distance =
       releases::pair_distance(releases::FeaturesMap{*algorithms::features_of(asked, noise)}, persons);
   Sized out;

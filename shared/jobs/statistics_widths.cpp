@@ -12,9 +12,11 @@
 #include "shared/jobs/function_degrees.hpp"
 #include "shared/jobs/stated_reports.hpp"
 #include "shared/jobs/stated_statistics.hpp"
+#include "shared/jobs/stated_survival.hpp"
 #include "shared/jobs/stated_vectors.hpp"
 #include "shared/statistics/cosine_series.hpp"
 #include "shared/statistics/quantiles.hpp"
+#include "shared/statistics/survival/survival_curve.hpp"
 
 namespace undertone::jobs {
 namespace {
@@ -27,6 +29,7 @@ struct TotalNoise {
   double z = 0.0;
   bool gaussian = false;
   std::string_view units = "records";  // or persons
+  std::size_t silos = 1;
 };
 
 /// What would make it narrower: noise falls as epsilon, records and the question's part of the promise grow.
@@ -61,6 +64,35 @@ double worst_prefix(const algorithms::QuantilesAsked& what, bool tree) {
   const auto leaves = static_cast<double>(what.cells.edges.size() - 1);
   if (tree) return std::sqrt(statistics::tree_prefix_variances(std::llround(leaves)).maxCoeff());
   return std::sqrt(leaves / 4.0);  // k (1 - k / m) at half of the cells
+}
+
+/// The survival at the last edge of the grid, by the question's guess. Silos whose curves count by themselves are taken
+/// to be alike.
+void put_survival(const algorithms::SurvivalAsked& what, const TotalNoise& noise, PlannedWidth& out) {
+  const double parts = what.pooled ? 1.0 : static_cast<double>(noise.silos);
+  const statistics::ExitLayout layout = layout_of(what);
+  const double records = noise.records / parts;
+  const statistics::NoisedTable table{statistics::expected_cells(layout, what.edges, records, what.guess), records,
+                                      noise.stddev * noise.stddev / parts, 0.0, layout.groups == 1};
+  const statistics::LifeTable life(table, layout, 0,
+                                   what.on_grid ? statistics::Times::OnGrid : statistics::Times::Continuous);
+  const statistics::SizeOf size = layout.groups == 1 ? statistics::SizeOf::Table : statistics::SizeOf::Group;
+  const statistics::SurvivalPoint point = statistics::survival_point(table, life, layout.intervals, size, life.size());
+  out.half_width = noise.z * std::sqrt(point.spread.noise / parts);
+  out.of = fmt::format(
+      "S({:.6g}){}, if {:.3g} % have no event until then and {:.3g} % of them are lost before (guessed); of what "
+      "{} are drawn from {:.4g}",
+      what.edges.back(), layout.groups > 1 ? fmt::format(" of one of {} groups of the same size", layout.groups) : "",
+      100.0 * what.guess.survival, 100.0 * what.guess.censored, noise.units,
+      noise.z * std::sqrt(point.spread.total() / parts));
+  const std::size_t horizon = life.horizon();
+  if (horizon == layout.intervals) return;
+  const double needed_risk = 4.0 * life.noise_of_at_risk(layout.intervals - 1);
+  const double at_risk = std::max(life.at_risk()[static_cast<Eigen::Index>(layout.intervals) - 1], 1e-9);
+  out.warnings.push_back(fmt::format(
+      "by that guess nothing is stated beyond {:.6g}: {:.3g} would be at risk{} at the end, and four deviations of the "
+      "noise are {:.3g}; {}, or a grid with fewer edges",
+      what.edges[horizon], at_risk, parts > 1.0 ? " at a silo" : "", needed_risk, needed(needed_risk / at_risk)));
 }
 
 void put_width(const algorithms::StatisticAsked& asked, const TotalNoise& noise, PlannedWidth& out) {
@@ -128,6 +160,7 @@ void put_width(const algorithms::StatisticAsked& asked, const TotalNoise& noise,
             for (const algorithms::TableAxis& axis : what.axes) cells *= axis.values.size();
             put_cells(noise, cells, out);
           },
+          [&](const algorithms::SurvivalAsked& what) { put_survival(what, noise, out); },
           [&](const algorithms::QuantilesAsked& what) {
             const std::optional<statistics::FeatureMap> map = algorithms::features_of(
                 asked, noise.gaussian ? statistics::NoiseKind::Gaussian : statistics::NoiseKind::Laplace);
@@ -415,6 +448,7 @@ Result<std::vector<PlannedWidth>> planned_widths(const Job& job, const std::map<
     PlannedWidth& width = out.emplace_back();
     width.statistic = settings->questions[q].name;
     width.law = noise.gaussian ? "Gaussian" : "discrete Laplace";
+    noise.silos = asked.size();
     put_width(settings->questions[q], noise, width);
   }
   if (job.unit == releases::Unit::Person)

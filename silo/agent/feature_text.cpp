@@ -40,6 +40,20 @@ std::string describe_cells(const statistics::Cells& cells, const data::Schema& s
                        statistics::to_string(own.loss), own.intercept ? " with an intercept" : "",
                        at_zero ? "0" : "the point that the job names, of which no promise covers what it tells",
                        own.edges.size() - 1, own.edges.back());
+                 },
+                 [&](const statistics::ExitCells& own) {
+                   const EncodedColumn time = column(own.time);
+                   const std::string event = std::visit(
+                       Overloaded{[&](const statistics::IndicatorCells& of) { return column(of.first).name; },
+                                  [&](const auto& of) { return column(of.coordinate).name; }},
+                       own.event);
+                   const auto events = std::count_if(own.cause_of.begin(), own.cause_of.end(),
+                                                     [&](std::size_t cause) { return cause < own.causes; });
+                   return fmt::format(
+                       "when and how a record was last seen: {} in {} ranges up to {:.6g}, with {} of {} "
+                       "values of {} as events{}",
+                       time.name, own.intervals(), time.value_of(own.edges.back()), events, own.cause_of.size(),
+                       column_of(event), own.causes == 1 ? "" : ", each counted by itself");
                  }},
       cells);
 }
@@ -55,6 +69,7 @@ std::string names_of(const std::vector<std::size_t>& coordinates, const data::Sc
 std::size_t first_of(const statistics::Cells& cells) {
   return std::visit(Overloaded{[](const statistics::IndicatorCells& own) { return own.first; },
                                [](const statistics::GradientCells& /*all*/) { return std::size_t{0}; },
+                               [](const statistics::ExitCells& own) { return own.time; },
                                [](const auto& own) { return own.coordinate; }},
                     cells);
 }

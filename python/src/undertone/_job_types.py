@@ -55,6 +55,7 @@ __all__ = [
     "Standardisation",
     "Statistics",
     "StatisticsQuestion",
+    "StatisticsQuestionGuess",
     "StatisticsQuestionMoments",
     "Wire",
 ]
@@ -235,6 +236,23 @@ class Data(Section):
 
 
 @dataclass(kw_only=True)
+class StatisticsQuestionGuess(Section):
+    r"""Of survival: what a plan reckons with, from outside knowledge.
+
+    Parameters
+    ----------
+    survival : float, optional
+        Until the last edge of the grid (default .5).
+    censored : float, optional
+        The share of those without an event that is lost until then (default .2).
+    """
+
+    survival: float | None = None
+    censored: float | None = None
+    _keys = ("survival", "censored")
+
+
+@dataclass(kw_only=True)
 class StatisticsQuestionMoments(Section):
     r"""Of mean, where the column's bounds are far wider than most of its numbers: a bound on a moment, from which
     follows where numbers are cut for the least interval.
@@ -277,7 +295,8 @@ class StatisticsQuestion(Section):
         of a quantile, each a release of its own; least_loss, the parameters of a grid whose risk is nearly the
         least. Of records as vectors: vector_mean, their mean, with public records where silos have them;
         linear_model, a model from one round. gradient_norms: how many records have gradients of which length, for
-        a bound on a moment.
+        a bound on a moment. survival: when and how records were last seen, in one release, of which are curves,
+        hazards, restricted means, quantiles, incidences, tests between groups and hazard ratios.
     form : {"total", "reports"}, optional
         Of count, mean, missing, marginals, kernels, loss, vector_mean and linear_model: total (default): a silo
         adds its records up and answers with noised totals; reports: with a report of every record by itself, each
@@ -303,7 +322,11 @@ class StatisticsQuestion(Section):
         alone.
     response : str, optional
         Of regression, loss and linear_model: a column of numbers, or a label of two values as -1 and 1; the
-        losses hinge and logistic of linear_model are of such a label.
+        losses hinge and logistic of linear_model are of such a label. Of a table (optional): a column of two
+        values, whose logistic regression on the others is stated from the same cells.
+    tests : bool, optional
+        Of a table of two columns: test whether they are independent, and of two by two values state the odds
+        ratio and the risk ratio, at no further cost (default false).
     edges : list[float], optional
         Of histogram, quantiles and selected_quantile, in the column's unit: ascending, from its lower bound to
         its upper one; a cell holds its upper edge. Of records_per_person: whole numbers from 0 to records_max
@@ -311,7 +334,39 @@ class StatisticsQuestion(Section):
     bins : int, optional
         Instead of edges: so many cells of one width.
     probabilities : list[float], optional
-        Of quantiles and selected_quantile: shares of the records, each in (0, 1).
+        Of quantiles, selected_quantile and survival (default there: the median): shares of the records, each in
+        (0, 1).
+    time : str, optional
+        Of survival: a column of numbers, until when a record was seen; what is missing there needs an indicator,
+        or its stand-in counts as a time.
+    event : str, optional
+        Of survival: a column of listed values that says how it was last seen.
+    events : list[str], optional
+        Of survival: which of them are events; of all others time only ran out.
+    competing : bool, optional
+        Of survival: each of the events is a cause of its own, which costs nothing more (default false: any of
+        them ends it).
+    grid : list[float], optional
+        Of survival: ascending edges in the unit of the time, from outside knowledge: from the lower bound of the
+        time on; the last one below the upper bound of the time. As few as the question allows: noise grows with
+        the root of their number.
+    by : list[str], optional
+        Of survival: columns of listed values, whose combinations are groups that are compared; the noise stays
+        what it is.
+    at : list[float], optional
+        Of survival: edges of the grid at which curves are stated (default: all).
+    times : {"continuous", "grid"}, optional
+        Of survival: continuous (default): put into the intervals of the grid; grid: its edges are all the times
+        that there are, as days are in days.
+    silos : {"standardised", "alike"}, optional
+        Of survival: standardised (default): each silo's curve by itself, weighed by its records, since silos that
+        differ in hazard and in censoring have no common curve; alike: everybody declares that they do not differ
+        in one of the two, and tables are added up.
+    test : {"log_rank", "gehan"}, optional
+        Of survival by groups: log_rank (default), or gehan, which counts early times more and is less disturbed
+        where few are left.
+    guess : StatisticsQuestionGuess, optional
+        Of survival: what a plan reckons with, from outside knowledge.
     ends : bool, optional
         Of selected_quantile: the two ends of an interval (default true), or one edge near the quantile, of which
         no interval is known.
@@ -388,7 +443,7 @@ class StatisticsQuestion(Section):
         of records, and the number of records comes with them at no cost.
     """
 
-    kind: Literal["count", "mean", "missing", "sum", "variance", "histogram", "records_per_person", "quantiles", "table", "covariance", "regression", "marginals", "kernels", "loss", "selected_quantile", "least_loss", "vector_mean", "linear_model", "gradient_norms"]
+    kind: Literal["count", "mean", "missing", "sum", "variance", "histogram", "records_per_person", "quantiles", "table", "covariance", "regression", "marginals", "kernels", "loss", "selected_quantile", "least_loss", "vector_mean", "linear_model", "gradient_norms", "survival"]
     form: Literal["total", "reports"] | None = None
     randomiser: Literal["bit", "laplace", "string_bit", "index", "direction", "gaussian"] | None = None
     public_seed: int | None = None
@@ -396,9 +451,21 @@ class StatisticsQuestion(Section):
     value: str | None = None
     columns: list[str] | None = None
     response: str | None = None
+    tests: bool | None = None
     edges: list[float] | None = None
     bins: int | None = None
     probabilities: list[float] | None = None
+    time: str | None = None
+    event: str | None = None
+    events: list[str] | None = None
+    competing: bool | None = None
+    grid: list[float] | None = None
+    by: list[str] | None = None
+    at: list[float] | None = None
+    times: Literal["continuous", "grid"] | None = None
+    silos: Literal["standardised", "alike"] | None = None
+    test: Literal["log_rank", "gehan"] | None = None
+    guess: StatisticsQuestionGuess | None = None
     ends: bool | None = None
     near_normal: bool | None = None
     point: list[float] | None = None
@@ -424,7 +491,7 @@ class StatisticsQuestion(Section):
     weight: float | None = None
     half_width: float | None = None
     persons: Literal["mean", "one_record", "any", "total"] | None = None
-    _keys = ("kind", "form", "randomiser", "public_seed", "column", "value", "columns", "response", "edges", "bins", "probabilities", "ends", "near_normal", "point", "width", "degree", "terms", "loss", "intercept", "parameter_bound", "order", "centre", "ridge", "norm", "adapter", "public_records", "spread", "probability", "kinks", "slopes", "smoothing", "copies", "moments", "weight", "half_width", "persons")
+    _keys = ("kind", "form", "randomiser", "public_seed", "column", "value", "columns", "response", "tests", "edges", "bins", "probabilities", "time", "event", "events", "competing", "grid", "by", "at", "times", "silos", "test", "guess", "ends", "near_normal", "point", "width", "degree", "terms", "loss", "intercept", "parameter_bound", "order", "centre", "ridge", "norm", "adapter", "public_records", "spread", "probability", "kinks", "slopes", "smoothing", "copies", "moments", "weight", "half_width", "persons")
 
 
 @dataclass(kw_only=True)

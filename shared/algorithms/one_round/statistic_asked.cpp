@@ -80,6 +80,7 @@ std::string_view kind_of(const StatisticAsked& asked) noexcept {
                  },
                  [](const QuantilesAsked& /*what*/) -> std::string_view { return "quantiles"; },
                  [](const TableAsked& /*what*/) -> std::string_view { return "table"; },
+                 [](const SurvivalAsked& /*what*/) -> std::string_view { return "survival"; },
                  [](const CovarianceAsked& /*what*/) -> std::string_view { return "covariance"; },
                  [](const RegressionAsked& /*what*/) -> std::string_view { return "regression"; },
                  [](const ReportsAsked& /*what*/) -> std::string_view { return "reports"; },
@@ -116,6 +117,13 @@ bool reads_public(const StatisticAsked& asked) noexcept {
   return mean != nullptr && mean->of_public;
 }
 
+bool takes_one_record(const StatisticAsked& asked) noexcept {
+  // Nobody leaves by halves, and what is inferred from a table is of whole records.
+  const auto* table = std::get_if<TableAsked>(&asked.what);
+  return asked.one_record || std::holds_alternative<SurvivalAsked>(asked.what) ||
+         (table != nullptr && (table->tested || table->modelled));
+}
+
 bool is_single(const StatisticAsked& asked) noexcept {
   return std::holds_alternative<CountAsked>(asked.what) || std::holds_alternative<MeanAsked>(asked.what);
 }
@@ -149,6 +157,12 @@ std::optional<FeatureMap> features_of(const StatisticAsked& asked, NoiseKind noi
           [&](const TableAsked& what) -> std::optional<FeatureMap> {
             statistics::CellsMap map;
             for (const TableAxis& axis : what.axes) map.axes.push_back(axis.cells);
+            return map;
+          },
+          [&](const SurvivalAsked& what) -> std::optional<FeatureMap> {
+            statistics::CellsMap map;
+            for (const TableAxis& axis : what.by) map.axes.push_back(axis.cells);
+            map.axes.emplace_back(what.cells);
             return map;
           },
           [&](const CovarianceAsked& what) -> std::optional<FeatureMap> {
@@ -195,6 +209,7 @@ bool takes_persons(const StatisticAsked& asked) noexcept {
                  [](const CutMeanAsked& /*what*/) { return true; }, [](const VarianceAsked& /*what*/) { return true; },
                  [](const HistogramAsked& /*what*/) { return true; },
                  [](const QuantilesAsked& /*what*/) { return true; }, [](const TableAsked& /*what*/) { return true; },
+                 [](const SurvivalAsked& /*what*/) { return true; },
                  [&](const CovarianceAsked& what) { return !what.near_normal || asked.one_record; },
                  [](const RegressionAsked& /*what*/) { return true; },
                  [](const ReportsAsked& /*what*/) { return true; }, [](const FunctionAsked& /*what*/) { return true; },

@@ -14,6 +14,7 @@
 #include "shared/statistics/cut_means.hpp"
 #include "shared/statistics/generalised_linear.hpp"
 #include "shared/statistics/mechanism_choice.hpp"
+#include "shared/statistics/survival/expected_table.hpp"
 
 namespace undertone::algorithms {
 
@@ -66,6 +67,8 @@ struct TableAxis {
 /// How many records have each combination of values, the last axis running fastest.
 struct TableAsked {
   std::vector<TableAxis> axes;  // one or more
+  bool tested = false;    // of two axes: whether they are independent is tested, and of two by two ratios are stated
+  bool modelled = false;  // the last axis is a response of two values: a logistic regression on the others is stated
 };
 /// Means, covariances and correlations.
 struct CovarianceAsked {
@@ -156,13 +159,37 @@ struct CutMeanAsked {
   [[nodiscard]] double reach() const noexcept { return std::max(high - about, about - low); }
   [[nodiscard]] double bias() const { return threshold >= reach() ? 0.0 : statistics::cut_bias(moment, threshold); }
 };
+/// When and how records leave a public grid of time, from which curves, tests and hazard ratios are computed.
+/// Source: spec survival 2 to 4.
+struct SurvivalAsked {
+  statistics::ExitCells cells;
+  std::vector<double> edges;                  // of the grid, in the unit of the column
+  std::vector<std::string> causes;            // names of what happens, as many as the cells have
+  std::vector<TableAxis> by = {};             // groups are the combinations of their values; none: all records are one
+  std::vector<std::size_t> at = {};           // numbers of edges, 1 .. J, at which curves are stated; ascending
+  std::vector<double> probabilities = {0.5};  // of quantiles of the time, each in (0, 1)
+  bool on_grid = false;                       // the edges are all the times that there are
+  bool pooled = false;  // everybody declares silos to be alike: their tables are added up, else each counts by itself
+  bool gehan = false;   // the test counts intervals by who is at risk
+  statistics::SurvivalGuess guess = {};  // what a plan reckons with
+
+  [[nodiscard]] std::size_t groups() const {
+    std::size_t out = 1;
+    for (const TableAxis& axis : by) out *= axis.values.size();
+    return out;
+  }
+  /// Every record is in a cell.
+  [[nodiscard]] bool whole() const {
+    return std::all_of(by.begin(), by.end(), [](const TableAxis& axis) { return axis.whole; });
+  }
+};
 /// One statistic of the silos' training records.
 struct StatisticAsked {
   std::string name;            // "count of sex=female", "mean of age"
   std::size_t coordinate = 0;  // of an encoded record, where it is of one. @see releases::StatisticMap
   std::variant<CountAsked, MeanAsked, SumAsked, VarianceAsked, HistogramAsked, QuantilesAsked, TableAsked,
                CovarianceAsked, RegressionAsked, ReportsAsked, FunctionAsked, SelectedQuantileAsked, LeastLossAsked,
-               VectorMeanAsked, LinearModelAsked, CountedSumAsked, CutMeanAsked>
+               VectorMeanAsked, LinearModelAsked, CountedSumAsked, CutMeanAsked, SurvivalAsked>
       what;             // choices that are kept for a run name an alternative by its index: a new one comes last
   double weight = 1.0;  // > 0: of its noise in a split budget
   std::optional<double> half_width = {};  // wanted of its interval, in its unit
@@ -174,7 +201,7 @@ struct StatisticAsked {
 };
 
 /// "count", "mean", "sum", "variance", "histogram", "quantiles", "table", "covariance", "regression", "reports",
-/// "marginals", "kernels", "loss", "selected_quantile", "least_loss", "vector_mean", "linear_model"
+/// "marginals", "kernels", "loss", "selected_quantile", "least_loss", "vector_mean", "linear_model", "survival"
 [[nodiscard]] std::string_view kind_of(const StatisticAsked& asked) noexcept;
 /// How records report on it each by itself; nothing where they are added up.
 [[nodiscard]] std::optional<releases::Randomiser> reports_of(const StatisticAsked& asked) noexcept;
@@ -182,6 +209,8 @@ struct StatisticAsked {
 [[nodiscard]] bool selects(const StatisticAsked& asked) noexcept;
 /// Whether it reads public records alone, and so leaves exactly and costs nothing.
 [[nodiscard]] bool reads_public(const StatisticAsked& asked) noexcept;
+/// Whether a person contributes one of her records, drawn afresh, where the unit is a person.
+[[nodiscard]] bool takes_one_record(const StatisticAsked& asked) noexcept;
 /// Whether it is one number, a count's or a mean's.
 [[nodiscard]] bool is_single(const StatisticAsked& asked) noexcept;
 

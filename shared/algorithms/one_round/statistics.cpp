@@ -29,6 +29,7 @@ Status check_question(const StatisticAsked& asked, statistics::NoiseKind noise) 
       Overloaded{
           [](const CountAsked& /*what*/) { return Status(); }, [](const TableAsked& /*what*/) { return Status(); },
           [](const HistogramAsked& /*what*/) { return Status(); },
+          [](const SurvivalAsked& /*what*/) { return Status(); },
           [&](const QuantilesAsked& what) {
             for (const double p : what.probabilities) {
               if (!(p > 0.0 && p < 1.0))
@@ -201,7 +202,7 @@ planning::Schedule Statistics::schedule(const StatisticsSettings& settings, cons
     releases::Ask ask = ask_of(asked, settings.noise, settings.unit);
     if (settings.unit == releases::Unit::Person && settings.person_records_max > 0)
       ask.records.persons =
-          releases::PersonContribution{asked.one_record ? 1 : settings.person_records_max, asked.persons};
+          releases::PersonContribution{takes_one_record(asked) ? 1 : settings.person_records_max, asked.persons};
     if (!settings.shares.empty() && !reads_public(settings.questions[q])) ask.share = settings.shares[q];
     if (!settings.strengths.empty() && settings.noise == statistics::NoiseKind::Gaussian)
       ask.shift = *releases::GaussianShift::create(settings.strengths[q]);
