@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <numeric>
+#include <vector>
 
 namespace undertone::operators {
 namespace {
@@ -46,6 +48,17 @@ std::string line_of_test(const nlohmann::ordered_json& test) {
   return out + (note.empty() ? "\n" : fmt::format("; {}\n", note));
 }
 
+/// Which estimates a terminal shows: ratios, which compare groups, before the numbers that they are made of.
+std::vector<std::size_t> shown_first(const nlohmann::ordered_json& estimates) {
+  std::vector<std::size_t> out(estimates.size());
+  std::iota(out.begin(), out.end(), std::size_t{0});
+  std::stable_partition(out.begin(), out.end(), [&](std::size_t i) {
+    return estimates[i].at("name").get<std::string>().find(" ratio of ") != std::string::npos;
+  });
+  out.resize(std::min(kEstimatesShown, out.size()));
+  return out;
+}
+
 }  // namespace
 
 std::string statistic_lines(const nlohmann::ordered_json& statistics) {
@@ -66,7 +79,9 @@ std::string statistic_lines(const nlohmann::ordered_json& statistics) {
                          function.at("means").size(), function.at("noise_stddev").get<double>());
     }
     const nlohmann::ordered_json& estimates = one.at("estimates");
-    for (std::size_t i = 0; i < std::min(kEstimatesShown, estimates.size()); ++i) {
+    for (const nlohmann::ordered_json& test : one.value("tests", nlohmann::ordered_json::array()))
+      out += line_of_test(test);
+    for (const std::size_t i : shown_first(estimates)) {
       const nlohmann::ordered_json& estimate = estimates[i];
       const nlohmann::ordered_json& interval = estimate.at("noise_interval");
       const std::string of = estimate.at("name").get<std::string>();
@@ -78,8 +93,6 @@ std::string statistic_lines(const nlohmann::ordered_json& statistics) {
       out += fmt::format("  {}: {}, {} to {} with the noise\n", of, shown_number(estimate.at("value")),
                          shown_number(interval.at(0)), shown_number(interval.at(1)));
     }
-    for (const nlohmann::ordered_json& test : one.value("tests", nlohmann::ordered_json::array()))
-      out += line_of_test(test);
     if (estimates.size() > kEstimatesShown)
       out += fmt::format("  and {} more in result.json\n", estimates.size() - kEstimatesShown);
   }

@@ -276,10 +276,12 @@ Result<StatedQuestion> state_table(const Asking& asking) {
   for (std::size_t i = 0; i < cells.size(); ++i) out.estimates.push_back({names[i], std::move(cells[i])});
   const auto* table = std::get_if<algorithms::TableAsked>(&asking.asked.what);
   if (table == nullptr || !asking.together || asking.persons || !asking.counts_once) return out;
-  UNDERTONE_TRY(const NoiseLaw law, asking.law());
-  put_table_inference(*table, asking.asked.name,
-                      statistics::noised_table(asking.totals(), static_cast<double>(asking.records()), law), law,
-                      asking.confidence, asking.sampling, out);
+  std::vector<statistics::Stratum> silos;
+  for (const Told& silo : asking.silos) {
+    UNDERTONE_TRY(NoiseLaw law, NoiseLaw::create({{silo.noise, 1.0}}));
+    silos.push_back({statistics::noised_table(silo.totals, static_cast<double>(silo.records), law), std::move(law)});
+  }
+  put_table_inference(*table, asking.asked.name, silos, asking.confidence, asking.sampling, out);
   return out;
 }
 

@@ -94,15 +94,26 @@ class Curves {
   [[nodiscard]] const std::vector<statistics::SurvivalPoint>& points() const noexcept { return points_; }
   [[nodiscard]] Stated survival(std::size_t ended, statistics::Confidence confidence, bool sampling) const {
     const statistics::SurvivalPoint& found = points_[ended - 1];
-    if (several()) return statistics::state_wald(found.value, found.spread, confidence, sampling, {0.0, 1.0});
-    Stated out = statistics::state_survival_point(found, confidence, sampling);
-    const Interval bracket = statistics::grid_bracket(lives_.front().life, ended);
-    if (!asked_.on_grid && bracket.half_width() > 0.25 * out.noise.half_width())
-      out.note = fmt::format(
-          "the grid is coarse: with exact times it would be between {:.4g} and {:.4g} of these "
-          "noised cells",
-          bracket.low, bracket.high);
+    Stated out = several() ? statistics::state_wald(found.value, found.spread, confidence, sampling, {0.0, 1.0})
+                           : statistics::state_survival_point(found, confidence, sampling);
+    out.note = coarse(bracket(ended), out.noise.half_width());
     return out;
+  }
+  /// Between what a curve lies whatever the order inside of intervals.
+  [[nodiscard]] Interval bracket(std::size_t ended) const {
+    Interval out;
+    for (const Life& one : lives_) {
+      const Interval own = statistics::grid_bracket(one.life, ended);
+      out.low += one.weight * own.low;
+      out.high += one.weight * own.high;
+    }
+    return out;
+  }
+  /// The note of a number that the order inside of intervals may move by more than half of the noise's half-width.
+  [[nodiscard]] std::string coarse(Interval between, double half_width) const {
+    if (asked_.on_grid || !(between.half_width() > 0.25 * half_width)) return "";
+    return fmt::format("the grid is coarse: whatever the order inside of intervals, from {:.4g} to {:.4g}", between.low,
+                       between.high);
   }
   /// A functional of every part's life table, weighed. @pre within the horizon, where it has one
   struct Weighed {
@@ -163,8 +174,8 @@ Stated refused(std::string why, Interval all, bool sampling) {
 
 std::string beyond_horizon(const SurvivalAsked& asked, const Curves& curves) {
   return fmt::format(
-      "beyond {:.6g} too few are at risk{} beside the noise; more records, a larger epsilon or a coarser "
-      "grid would carry it",
+      "beyond {:.6g} too few are at risk{} beside the noise, or none is left; more records or a larger epsilon would "
+      "carry it, or an earlier or coarser end of the grid",
       asked.edges[curves.horizon()], curves.several() ? " at some silo" : "");
 }
 
@@ -287,9 +298,14 @@ void put_groups(const Stating& stating, const std::vector<ToldExits>& silos, con
           put(fmt::format("incidence of {}({:.6g})", asked.causes[cause], asked.edges[ended]),
               stating.functional(curves[g], ended, {0.0, 1.0},
                                  [&](const LifeTable& life) { return statistics::incidence(life, ended, cause); }));
-    put(fmt::format("cumulative hazard({:.6g})", asked.edges[last]),
-        stating.functional(curves[g], last, any,
-                           [&](const LifeTable& life) { return statistics::cumulative_hazard(life, last); }));
+    Stated hazard = stating.functional(
+        curves[g], last, any, [&](const LifeTable& life) { return statistics::cumulative_hazard(life, last); });
+    if (hazard.value) {
+      const Interval between = curves[g].bracket(last);
+      hazard.note = curves[g].coarse({-std::log(between.high), -std::log(std::max(between.low, 1e-300))},
+                                     hazard.noise.half_width());
+    }
+    put(fmt::format("cumulative hazard({:.6g})", asked.edges[last]), std::move(hazard));
     Stated mean =
         stating.functional(curves[g], last, {0.0, asked.edges[last] - asked.edges.front()},
                            [&](const LifeTable& life) { return statistics::restricted_mean(life, last, asked.edges); });
@@ -322,8 +338,11 @@ void put_comparisons(const Stating& stating, const std::vector<Part>& parts, con
         out.estimates.push_back({name, refused(beyond_horizon(asked, shorter), {-1.0, 1.0}, stating.sampling)});
         continue;
       }
-      out.estimates.push_back(
-          {name, statistics::state_difference(stating.survival(curves[g], ended), stating.survival(curves[0], ended))});
+      const Stated own = stating.survival(curves[g], ended);
+      const Stated first = stating.survival(curves[0], ended);
+      Stated difference = statistics::state_difference(own, first);
+      if (!own.note.empty() || !first.note.empty()) difference.note = "of curves on a coarse grid: see their notes";
+      out.estimates.push_back({name, std::move(difference)});
     }
     const std::string name = fmt::format("{}: restricted mean({:.6g})", versus, asked.edges[last]);
     const double most = asked.edges[last] - asked.edges.front();

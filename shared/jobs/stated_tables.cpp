@@ -2,6 +2,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "shared/jobs/stated_survival.hpp"
 #include "shared/statistics/contingency.hpp"
@@ -19,55 +20,70 @@ std::uint64_t seed_of(const std::string& name) {
   return out;
 }
 
-void put_ratios(const algorithms::TableAsked& asked, const statistics::NoisedTable& table,
+/// Every silo's cells in another order.
+std::vector<statistics::NoisedTable> reordered(std::span<const statistics::Stratum> silos,
+                                               const std::vector<Eigen::Index>& order) {
+  std::vector<statistics::NoisedTable> out;
+  for (const statistics::Stratum& silo : silos) {
+    statistics::NoisedTable& table = out.emplace_back(silo.table);
+    for (std::size_t i = 0; i < order.size(); ++i)
+      table.cells[static_cast<Eigen::Index>(i)] = silo.table.cells[order[i]];
+  }
+  return out;
+}
+std::string by_silo(std::size_t silos) { return silos > 1 ? ", within silos" : ""; }
+
+void put_ratios(const algorithms::TableAsked& asked, std::span<const statistics::Stratum> silos,
                 statistics::Confidence confidence, bool sampling, StatedQuestion& out) {
   const algorithms::TableAxis& group = asked.axes[0];
   const algorithms::TableAxis& event = asked.axes[1];
   // The second values' event in the second group against the first one.
-  statistics::NoisedTable ordered = table;
-  ordered.cells << table.cells[3], table.cells[2], table.cells[1], table.cells[0];
-  const std::string of = fmt::format("of {}={} for {}={} against {}", event.column, event.values[1], group.column,
-                                     group.values[1], group.values[0]);
+  const std::vector<statistics::NoisedTable> strata = reordered(silos, {3, 2, 1, 0});
+  const std::string of = fmt::format("of {}={} for {}={} against {}{}", event.column, event.values[1], group.column,
+                                     group.values[1], group.values[0], by_silo(silos.size()));
   for (const auto& [kind, name] :
        {std::pair(statistics::Ratio::Odds, "odds ratio"), std::pair(statistics::Ratio::Risk, "risk ratio")})
     out.estimates.push_back(
-        {fmt::format("{} {}", name, of), statistics::state_ratio(ordered, kind, confidence, sampling)});
+        {fmt::format("{} {}", name, of), statistics::state_ratio(strata, kind, confidence, sampling)});
 }
 
-void put_logistic(const algorithms::TableAsked& asked, const statistics::NoisedTable& table,
+void put_logistic(const algorithms::TableAsked& asked, std::span<const statistics::Stratum> silos,
                   statistics::Confidence confidence, bool sampling, StatedQuestion& out) {
-  std::vector<algorithms::TableAxis> covariates(asked.axes.begin(), asked.axes.end() - 1);
+  const std::vector<algorithms::TableAxis> covariates(asked.axes.begin(), asked.axes.end() - 1);
   const algorithms::TableAxis& response = asked.axes.back();
   const GroupDesigns designs = group_designs(covariates);
-  Eigen::MatrixXd rows(designs.rows.rows(), designs.rows.cols() + 1);
-  rows << Eigen::VectorXd::Ones(designs.rows.rows()), designs.rows;
-  statistics::NoisedTable ordered = table;
-  for (Eigen::Index pattern = 0; pattern < rows.rows(); ++pattern) {
-    ordered.cells[2 * pattern] = table.cells[2 * pattern + 1];  // the second value is the event
-    ordered.cells[2 * pattern + 1] = table.cells[2 * pattern];
+  std::vector<Eigen::Index> order;
+  for (Eigen::Index pattern = 0; pattern < designs.rows.rows(); ++pattern) {
+    order.push_back(2 * pattern + 1);  // the second value is the event
+    order.push_back(2 * pattern);
   }
-  const statistics::TableModel model = statistics::table_logistic(ordered, rows);
-  for (std::size_t i = 0; i < model.coefficients.size(); ++i)
-    out.estimates.push_back({fmt::format("log odds of {}={}: {}", response.column, response.values[1],
-                                         i == 0 ? std::string("(intercept)") : designs.names[i - 1]),
-                             statistics::state_coefficient(model, i, confidence, sampling)});
+  const statistics::TableModel model = statistics::table_logistic(reordered(silos, order), designs.rows);
+  const auto put = [&](const std::string& of, std::size_t coefficient) {
+    out.estimates.push_back({fmt::format("log odds of {}={}: {}", response.column, response.values[1], of),
+                             statistics::state_coefficient(model, coefficient, confidence, sampling)});
+  };
+  // Of several silos each has a constant of its own, which says nothing of all.
+  if (silos.size() == 1) put("(intercept)", 0);
+  for (std::size_t i = 0; i < designs.names.size(); ++i)
+    put(designs.names[i] + by_silo(silos.size()), silos.size() + i);
   out.rho = model.rho;
 }
 
 }  // namespace
 
 void put_table_inference(const algorithms::TableAsked& asked, const std::string& name,
-                         const statistics::NoisedTable& table, const statistics::NoiseLaw& law,
-                         statistics::Confidence confidence, bool sampling, StatedQuestion& out) {
-  if (asked.modelled) put_logistic(asked, table, confidence, sampling, out);
+                         std::span<const statistics::Stratum> silos, statistics::Confidence confidence, bool sampling,
+                         StatedQuestion& out) {
+  if (asked.modelled) put_logistic(asked, silos, confidence, sampling, out);
   if (!asked.tested) return;
   const auto rows = static_cast<std::int64_t>(asked.axes[0].values.size());
   const auto columns = static_cast<std::int64_t>(asked.axes[1].values.size());
-  if (rows == 2 && columns == 2) put_ratios(asked, table, confidence, sampling, out);
+  if (rows == 2 && columns == 2) put_ratios(asked, silos, confidence, sampling, out);
   NamedTest& test = out.tests.emplace_back();
-  test.name = fmt::format("independence of {} and {}", asked.axes[0].column, asked.axes[1].column);
+  test.name =
+      fmt::format("independence of {} and {}{}", asked.axes[0].column, asked.axes[1].column, by_silo(silos.size()));
   const Result<statistics::TestOutcome> found =
-      statistics::independence_test(table, law, rows, columns, seed_of(name), kDraws);
+      statistics::independence_test(silos, rows, columns, seed_of(name), kDraws);
   if (!found) {
     test.note = "refused: " + found.error().message;
     return;
@@ -75,7 +91,7 @@ void put_table_inference(const algorithms::TableAsked& asked, const std::string&
   test.statistic = found->statistic;
   test.degrees = found->degrees;
   test.p_value = found->p_value;
-  test.note = fmt::format("by {} tables with the same noise: the statistic has no chi-squared law", kDraws);
+  test.note = fmt::format("by {} tables with the same noise, so that p is {:.3g} at least", kDraws, 1.0 / (kDraws + 1));
 }
 
 }  // namespace undertone::jobs

@@ -305,8 +305,9 @@ Written read_question(config::Section& section) {
   }
   if (every || survival) {
     out.survival = read_survival(section);
-    out.complete = out.complete && (!survival || (!out.survival.time.empty() && !out.survival.event.empty() &&
-                                                  !out.survival.events.empty() && !out.survival.grid.empty()));
+    out.complete =
+        out.complete &&
+        (!survival || (!out.survival.time.empty() && !out.survival.event.empty() && !out.survival.events.empty()));
   }
   if (every || out.kind == KindAsked::SelectedQuantile) {
     section.otherwise("ends", true);

@@ -87,12 +87,14 @@ void put_survival(const algorithms::SurvivalAsked& what, const TotalNoise& noise
       noise.z * std::sqrt(point.spread.total() / parts));
   const std::size_t horizon = life.horizon();
   if (horizon == layout.intervals) return;
-  const double needed_risk = 4.0 * life.noise_of_at_risk(layout.intervals - 1);
-  const double at_risk = std::max(life.at_risk()[static_cast<Eigen::Index>(layout.intervals) - 1], 1e-9);
-  out.warnings.push_back(fmt::format(
-      "by that guess nothing is stated beyond {:.6g}: {:.3g} would be at risk{} at the end, and four deviations of the "
-      "noise are {:.3g}; {}, or a grid with fewer edges",
-      what.edges[horizon], at_risk, parts > 1.0 ? " at a silo" : "", needed_risk, needed(needed_risk / at_risk)));
+  const double needed_risk = 4.0 * life.noise_of_at_risk(horizon);
+  const double at_risk = std::max(life.at_risk()[static_cast<Eigen::Index>(horizon)], 1e-9);
+  out.warnings.push_back(
+      fmt::format("by that guess nothing is stated beyond {:.6g}: {:.3g} would be at risk then{}, and four deviations "
+                  "of the noise are "
+                  "{:.3g}; {}, or a grid that ends earlier or has fewer edges",
+                  what.edges[horizon], at_risk, parts > 1.0 ? " at a silo" : "", needed_risk,
+                  needed(std::max(1.0, needed_risk / at_risk))));
 }
 
 void put_width(const algorithms::StatisticAsked& asked, const TotalNoise& noise, PlannedWidth& out) {

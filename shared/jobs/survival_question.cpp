@@ -83,14 +83,14 @@ bool put_groups(config::Section& section, const WrittenSurvival& written, const 
     }
     std::optional<algorithms::TableAxis> axis = table_axis(section, "by", known, name);
     if (!axis) return false;
-    groups *= axis->values.size();
-    if (groups > kGroupsMax) break;
+    groups = std::min(groups * axis->values.size(), std::size_t{1} << 20U);
     out.by.push_back(*std::move(axis));
   }
   const std::size_t cells = groups * statistics::cell_count(out.cells);
   if (groups <= kGroupsMax && cells <= kExitCellsMax) return true;
-  section.problem("by", fmt::format("expected at most {} groups and {} cells in all, got {} groups", kGroupsMax,
-                                    kExitCellsMax, groups > kGroupsMax ? "more" : fmt::format("{}", groups)));
+  section.problem("by", fmt::format("expected at most {} groups and {} cells in all, got {} and {}: merge values, or "
+                                    "take fewer edges",
+                                    kGroupsMax, kExitCellsMax, groups, cells));
   return false;
 }
 
@@ -122,7 +122,7 @@ WrittenSurvival read_survival(config::Section& section) {
   const bool every = section.recording();
   out.time = section.text("time",
                           "of survival: a column of numbers, until when a record was seen; what is missing there needs "
-                          "an indicator, or its stand-in counts as a time");
+                          "an indicator in data");
   out.event = section.text("event", "of survival: a column of listed values that says how it was last seen");
   out.events = section.texts("events", "of survival: which of them are events; of all others time only ran out", {1});
   if (every || section.has("competing"))
@@ -169,6 +169,14 @@ std::optional<StatisticAsked> parse_survival(config::Section& section, const Wri
   if (!time) return std::nullopt;
   out.cells.time = time->coordinate;
   const std::optional<Column> column = known.find(written.time);
+  const data::NumericColumn* numeric = numeric_of(known, *column);
+  if (numeric->missing && !(column->feature != nullptr && data::encoded_width(*column->feature) == 2)) {
+    section.problem("time",
+                    fmt::format("expected a column whose missing times have an indicator: without \"indicator\": "
+                                "true in its \"missing\" they would count as the time {}",
+                                numeric->missing->value));
+    return std::nullopt;
+  }
   if (column->feature != nullptr && data::encoded_width(*column->feature) == 2)
     out.cells.time_missing = time->coordinate + 1;
   if (!put_grid(section, written.grid, *time, out) || !put_event(section, written, known, out) ||
@@ -185,8 +193,10 @@ std::optional<StatisticAsked> parse_survival(config::Section& section, const Wri
   out.pooled = written.pooled;
   out.gehan = written.gehan;
   out.guess = written.guess;
-  return StatisticAsked{fmt::format("survival by {} until {}", written.event, written.time), time->coordinate,
-                        std::move(out)};
+  std::string name = fmt::format("survival by {} until {}", written.event, written.time);
+  for (std::size_t i = 0; i < written.by.size(); ++i)
+    name += fmt::format("{}{}", i == 0 ? ", of " : " x ", written.by[i]);
+  return StatisticAsked{std::move(name), time->coordinate, std::move(out)};
 }
 
 }  // namespace undertone::jobs

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <vector>
 
 #include "shared/base/overloaded.hpp"
 #include "shared/base/random_source.hpp"
@@ -19,7 +20,7 @@ struct RatioTerms {
   double fourth = 0.0;
 };
 
-RatioTerms terms_at(const NoisedTable& table, Ratio ratio, double psi, bool sampling) {
+RatioTerms terms_of(const NoisedTable& table, Ratio ratio, double psi, bool sampling) {
   const double a = table.cells[0];
   const double b = table.cells[1];
   const double c = table.cells[2];
@@ -42,23 +43,40 @@ RatioTerms terms_at(const NoisedTable& table, Ratio ratio, double psi, bool samp
   return out;
 }
 
-/// The logarithm of the ratio at which G is 0. @return no number where there is none
-double root_of(const NoisedTable& table, Ratio ratio) {
-  const double a = table.cells[0];
-  const double b = table.cells[1];
-  const double c = table.cells[2];
-  const double d = table.cells[3];
-  const double up = ratio == Ratio::Odds ? a * d : a * (c + d);
-  const double down = ratio == Ratio::Odds ? b * c : c * (a + b);
-  return up > 0.0 && down > 0.0 ? std::log(up / down) : std::numeric_limits<double>::quiet_NaN();
+/// Over strata, each over its records.
+RatioTerms terms_at(std::span<const NoisedTable> strata, Ratio ratio, double psi, bool sampling) {
+  RatioTerms out;
+  for (const NoisedTable& table : strata) {
+    const RatioTerms one = terms_of(table, ratio, psi, sampling);
+    const double weight = 1.0 / std::max(table.records, 1.0);
+    out.distance += weight * one.distance;
+    out.variance += weight * weight * one.variance;
+    out.fourth += std::pow(weight, 4) * one.fourth;
+  }
+  return out;
+}
+
+/// The ratio at which G is 0: the quotient of its parts without psi and with it.
+double root_of(std::span<const NoisedTable> strata, Ratio ratio) {
+  double up = 0.0;
+  double down = 0.0;
+  for (const NoisedTable& table : strata) {
+    const double a = table.cells[0];
+    const double b = table.cells[1];
+    const double c = table.cells[2];
+    const double d = table.cells[3];
+    up += (ratio == Ratio::Odds ? a * d : a * (c + d)) / std::max(table.records, 1.0);
+    down += (ratio == Ratio::Odds ? b * c : c * (a + b)) / std::max(table.records, 1.0);
+  }
+  return up > 0.0 && down > 0.0 ? up / down : std::numeric_limits<double>::quiet_NaN();
 }
 
 /// All ratios that are not rejected, by a scan of their logarithms and bisection at the ends.
-Interval accepted(const NoisedTable& table, Ratio ratio, Confidence confidence, bool sampling) {
+Interval accepted(std::span<const NoisedTable> strata, Ratio ratio, Confidence confidence, bool sampling) {
   constexpr double kReach = 12.0;
   constexpr int kSteps = 4800;
   const auto excess = [&](double log) {
-    const RatioTerms at = terms_at(table, ratio, std::exp(log), sampling);
+    const RatioTerms at = terms_at(strata, ratio, std::exp(log), sampling);
     const double q = corrected_quantile(confidence.z(), at.fourth, at.variance);
     return at.distance * at.distance - q * q * at.variance;
   };
@@ -71,7 +89,7 @@ Interval accepted(const NoisedTable& table, Ratio ratio, Confidence confidence, 
     last = step;
   }
   // Of many records the accepted ones may all lie between two steps, around the ratio at which G is 0.
-  const double centre = root_of(table, ratio);
+  const double centre = std::log(root_of(strata, ratio));
   const bool is_centred = std::isfinite(centre) && std::abs(centre) < kReach && excess(centre) <= 0.0;
   if (first < 0 && !is_centred) return {0.0, std::numeric_limits<double>::infinity()};  // nothing is said
   const auto edge = [&](double out, double in) {
@@ -155,59 +173,75 @@ Fitted fit(Eigen::VectorXd cells, double records, double variance, std::int64_t 
   return out;
 }
 
+/// A multinomial table, cell by cell of the records that are left.
+Eigen::VectorXd drawn_table(const Eigen::VectorXd& expected, double records, RandomSource& random) {
+  Eigen::VectorXd out(expected.size());
+  double left = expected.sum();
+  for (Eigen::Index cell = 0; cell < out.size(); ++cell) {
+    const double share = cell + 1 == out.size() ? 1.0 : std::min(expected[cell] / left, 1.0);
+    out[cell] = binomial(records, share, random);
+    records -= out[cell];
+    left -= expected[cell];
+  }
+  return out;
+}
+
 }  // namespace
 
-Stated state_ratio(const NoisedTable& table, Ratio ratio, Confidence confidence, bool sampling) {
+Stated state_ratio(std::span<const NoisedTable> strata, Ratio ratio, Confidence confidence, bool sampling) {
   constexpr double kDeviations = 4.0;
-  UNDERTONE_CHECK(table.cells.size() == 4 && !table.balanced);
+  UNDERTONE_CHECK(!strata.empty());
   Stated out;
-  out.noise = accepted(table, ratio, confidence, false);
+  out.noise = accepted(strata, ratio, confidence, false);
   if (sampling) {
-    out.population = accepted(table, ratio, confidence, true);
+    out.population = accepted(strata, ratio, confidence, true);
     out.method = Method::Fieller;
   }
-  if (table.cells.minCoeff() > kDeviations * std::sqrt(table.noise_variance)) {
-    const double a = table.cells[0];
-    const double b = table.cells[1];
-    const double c = table.cells[2];
-    const double d = table.cells[3];
-    out.value = ratio == Ratio::Odds ? a * d / (b * c) : a * (c + d) / (c * (a + b));
+  Eigen::Vector4d cells = Eigen::Vector4d::Zero();
+  double variance = 0.0;
+  for (const NoisedTable& table : strata) {
+    UNDERTONE_CHECK(table.cells.size() == 4 && !table.balanced);
+    cells += table.cells;
+    variance += table.noise_variance;
+  }
+  const double root = root_of(strata, ratio);
+  if (std::isfinite(root) && cells.minCoeff() > kDeviations * std::sqrt(variance)) {
+    out.value = root;
   } else {
     out.note = "no estimate: a cell is within four deviations of its noise; the interval holds all the same";
   }
   return out;
 }
 
-Result<TestOutcome> independence_test(const NoisedTable& table, const NoiseLaw& law, std::int64_t rows,
-                                      std::int64_t columns, std::uint64_t seed, int draws) {
-  UNDERTONE_CHECK(rows >= 2 && columns >= 2 && table.cells.size() == rows * columns && draws >= 99);
-  const Fitted own = fit(table.cells, table.records, table.noise_variance, rows, columns);
-  if (own.least < std::sqrt(table.noise_variance))
-    return Error{ErrorCode::InvalidArgument,
-                 fmt::format("the smallest expected cell, {:.2g}, is below one deviation of the noise: fewer values, "
-                             "more records or a larger epsilon would carry a test",
-                             own.least)};
+Result<TestOutcome> independence_test(std::span<const Stratum> strata, std::int64_t rows, std::int64_t columns,
+                                      std::uint64_t seed, int draws) {
+  UNDERTONE_CHECK(!strata.empty() && rows >= 2 && columns >= 2 && draws >= 99);
+  TestOutcome out;
+  out.degrees = strata.size() * static_cast<std::size_t>((rows - 1) * (columns - 1));
+  std::vector<Fitted> fitted;
+  for (const Stratum& stratum : strata) {
+    const NoisedTable& table = stratum.table;
+    UNDERTONE_CHECK(table.cells.size() == rows * columns);
+    fitted.push_back(fit(table.cells, table.records, table.noise_variance, rows, columns));
+    if (fitted.back().least < std::sqrt(table.noise_variance))
+      return Error{ErrorCode::InvalidArgument,
+                   fmt::format("the smallest expected cell{}, {:.2g}, is below one deviation of the noise: fewer "
+                               "values, more records or a larger epsilon would carry a test",
+                               strata.size() == 1 ? "" : " of a silo", fitted.back().least)};
+    out.statistic += fitted.back().statistic;
+  }
   RandomSource random(seed);
-  const double sum = own.expected.sum();
   int as_large = 0;
   for (int draw = 0; draw < draws; ++draw) {
-    // A multinomial table of n records, cell by cell of those that are left.
-    Eigen::VectorXd cells(table.cells.size());
-    double records = table.records;
-    double expected = sum;
-    for (Eigen::Index cell = 0; cell < cells.size(); ++cell) {
-      const double share = cell + 1 == cells.size() ? 1.0 : std::min(own.expected[cell] / expected, 1.0);
-      cells[cell] = binomial(records, share, random);
-      records -= cells[cell];
-      expected -= own.expected[cell];
+    double statistic = 0.0;
+    for (std::size_t i = 0; i < strata.size(); ++i) {
+      const NoisedTable& table = strata[i].table;
+      Eigen::VectorXd cells = drawn_table(fitted[i].expected, table.records, random);
+      for (double& cell : cells) cell += noise_of_cell(strata[i].law, random);
+      statistic += fit(std::move(cells), table.records, table.noise_variance, rows, columns).statistic;
     }
-    for (double& cell : cells) cell += noise_of_cell(law, random);
-    as_large +=
-        fit(std::move(cells), table.records, table.noise_variance, rows, columns).statistic >= own.statistic ? 1 : 0;
+    as_large += statistic >= out.statistic ? 1 : 0;
   }
-  TestOutcome out;
-  out.statistic = own.statistic;
-  out.degrees = static_cast<std::size_t>((rows - 1) * (columns - 1));
   out.p_value = (1.0 + as_large) / (1.0 + draws);
   return out;
 }

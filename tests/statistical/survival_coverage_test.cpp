@@ -257,6 +257,39 @@ TEST(SurvivalCoverageTest, HazardRatiosOfTwoCovariatesHold) {
   EXPECT_LT(static_cast<double>(without_noise) / kSurvivalRuns, 0.92);
 }
 
+/// On a grid of one interval, three, or twelve: the mid-interval's exposure is nearer to 1 the fewer there are.
+TEST(SurvivalCoverageTest, HazardRatiosHoldOnACoarseGridToo) {
+  Eigen::MatrixXd designs(2, 1);
+  designs << 0, 1;
+  const double truth = std::log(3.0);
+  for (const std::size_t intervals : {1U, 3U, 12U}) {
+    const ExitLayout layout{2, 1, intervals, false};
+    const Setting setting{"coarse", 3000, 1, 4.0, false, intervals};
+    World world(intervals);
+    int covered = 0;
+    int by_middle = 0;  // must fail on the coarsest
+    const int runs = kSurvivalRuns / 8;
+    for (int run = 0; run < runs; ++run) {
+      // Nobody is lost before the end, so that nothing but the grid is coarse.
+      const NoisedTable table = balanced(run_of(world, setting, layout, {{{0.8}, 1e-9}, {{2.4}, 1e-9}}).noised);
+      const auto holds = [&](Exposure exposure) {
+        const TableModel model = table_cox(std::vector{table}, layout, designs, exposure);
+        EXPECT_TRUE(model.carries);
+        return state_coefficient(model, 0, kSurvival95, true).population->holds(truth) ? 1 : 0;
+      };
+      covered += holds(Exposure::ConstantHazard);
+      by_middle += holds(Exposure::MidInterval);
+    }
+    const double least = 0.94 - 6.0 * std::sqrt(0.94 * 0.06 / runs);
+    std::printf("hazard ratio 3 on %zu intervals: %.3f, by the middle of intervals %.3f\n", intervals,
+                static_cast<double>(covered) / runs, static_cast<double>(by_middle) / runs);
+    EXPECT_GE(static_cast<double>(covered) / runs, least);
+    if (intervals == 1) {
+      EXPECT_LT(static_cast<double>(by_middle) / runs, 0.1);
+    }
+  }
+}
+
 /// Five silos that differ in hazard and in censoring: each by itself holds, and their sum does not.
 TEST(SurvivalCoverageTest, StandardisedCurvesHoldWhereTablesThatAreAddedUpDoNot) {
   const ExitLayout layout{1, 1, 12, false};
@@ -303,8 +336,8 @@ TEST(SurvivalCoverageTest, StandardisedCurvesHoldWhereTablesThatAreAddedUpDoNot)
 }
 
 TEST(SurvivalCoverageTest, LogisticCoefficientsOfATableHold) {
-  Eigen::MatrixXd designs(4, 3);
-  designs << 1, 0, 0, 1, 1, 0, 1, 0, 1, 1, 1, 1;
+  Eigen::MatrixXd designs(4, 2);
+  designs << 0, 0, 1, 0, 0, 1, 1, 1;
   const Eigen::Vector3d beta(-1.0, 0.8, -0.5);
   World world(31);
   int covered[3] = {0, 0, 0};
@@ -313,10 +346,10 @@ TEST(SurvivalCoverageTest, LogisticCoefficientsOfATableHold) {
     Eigen::VectorXd cells = Eigen::VectorXd::Zero(8);
     for (int i = 0; i < 1000; ++i) {
       const auto g = static_cast<Eigen::Index>(world.unit() * 4.0);
-      const bool yes = world.unit() < 1.0 / (1.0 + std::exp(-designs.row(g).dot(beta)));
+      const bool yes = world.unit() < 1.0 / (1.0 + std::exp(1.0 - designs.row(g).dot(beta.tail(2))));
       cells[2 * g + (yes ? 0 : 1)] += 1.0;
     }
-    const TableModel model = table_logistic(world.noised(cells, 1000, 0.5, false), designs);
+    const TableModel model = table_logistic(std::vector{world.noised(cells, 1000, 0.5, false)}, designs);
     answered += model.carries ? 1 : 0;
     for (std::size_t p = 0; p < 3; ++p)
       covered[p] +=
@@ -384,8 +417,14 @@ TEST(ContingencyCoverageTest, RatiosCoverAtSmallCellsToo) {
   int risk = 0;
   for (int run = 0; run < runs; ++run) {
     const NoisedTable table = drawn(normals, shares, 200, 2.0);
-    odds += state_ratio(table, Ratio::Odds, kSurvival95, true).population->holds(0.10 * 0.47 / (0.40 * 0.03)) ? 1 : 0;
-    risk += state_ratio(table, Ratio::Risk, kSurvival95, true).population->holds(0.10 / 0.50 / (0.03 / 0.50)) ? 1 : 0;
+    odds +=
+        state_ratio(std::vector{table}, Ratio::Odds, kSurvival95, true).population->holds(0.10 * 0.47 / (0.40 * 0.03))
+            ? 1
+            : 0;
+    risk +=
+        state_ratio(std::vector{table}, Ratio::Risk, kSurvival95, true).population->holds(0.10 / 0.50 / (0.03 / 0.50))
+            ? 1
+            : 0;
   }
   EXPECT_GE(static_cast<double>(odds) / runs, least);
   EXPECT_GE(static_cast<double>(risk) / runs, least);
@@ -400,9 +439,9 @@ TEST(ContingencyCoverageTest, ATestOfIndependenceKeepsItsLevelAndFindsWhatThereI
   for (int run = 0; run < runs; ++run) {
     const auto seed = static_cast<std::uint64_t>(run);
     const NoisedTable apart = drawn(normals, {0.28, 0.42, 0.12, 0.18}, 300, 2.0);
-    rejected += independence_test(apart, law, 2, 2, seed, 199)->p_value < 0.05 ? 1 : 0;
+    rejected += independence_test(std::vector{Stratum{apart, law}}, 2, 2, seed, 199)->p_value < 0.05 ? 1 : 0;
     const NoisedTable together = drawn(normals, {0.38, 0.32, 0.05, 0.25}, 300, 2.0);
-    found += independence_test(together, law, 2, 2, seed, 199)->p_value < 0.05 ? 1 : 0;
+    found += independence_test(std::vector{Stratum{together, law}}, 2, 2, seed, 199)->p_value < 0.05 ? 1 : 0;
   }
   EXPECT_LT(static_cast<double>(rejected) / runs, 0.05 + 6.0 * std::sqrt(0.05 * 0.95 / runs));
   EXPECT_GT(found, runs / 2);

@@ -337,8 +337,8 @@ class StatisticsQuestion(Section):
         Of quantiles, selected_quantile and survival (default there: the median): shares of the records, each in
         (0, 1).
     time : str, optional
-        Of survival: a column of numbers, until when a record was seen; what is missing there needs an indicator,
-        or its stand-in counts as a time.
+        Of survival: a column of numbers, until when a record was seen; what is missing there needs an indicator
+        in data.
     event : str, optional
         Of survival: a column of listed values that says how it was last seen.
     events : list[str], optional

@@ -89,9 +89,30 @@ struct CoxStratum {
   const NoisedTable& table;
   std::vector<LifeTable> lives;
   std::size_t horizon = 0;
+  Exposure exposure = Exposure::ConstantHazard;
 };
-/// E_gj: the exposure of a group in an interval, in interval's lengths.
-double exposure(const LifeTable& life, Eigen::Index at) { return life.at_risk()[at] - 0.5 * life.events()[at]; }
+/// E_gj, how long a group is at risk in an interval in its lengths, with its derivatives by d and R.
+struct Exposed {
+  double value = 0.0;
+  double by_events = 0.0;
+  double by_at_risk = 0.0;
+};
+Exposed exposed(const LifeTable& life, Eigen::Index at, Exposure exposure) {
+  constexpr double kLeast = -0.5;  // a noised share of events may be below 0
+  constexpr double kMost = 0.95;
+  constexpr double kSmall = 1e-4;
+  const double risk = life.at_risk()[at];
+  const double events = life.events()[at];
+  if (exposure == Exposure::MidInterval || !(risk > 0.0)) return {risk - 0.5 * events, -0.5, 1.0};
+  const double p = events / risk;
+  const double held = std::clamp(p, kLeast, kMost);
+  const double log = std::log1p(-held);
+  const bool small = std::abs(held) < kSmall;
+  const double share = small ? 1.0 - 0.5 * held : -held / log;
+  const double slope = small ? -0.5 - held / 6.0 : (share / (1.0 - held) - 1.0) / log;
+  if (held != p) return {risk * share, 0.0, share};
+  return {risk * share, slope, share - p * slope};
+}
 
 /// What an interval of a stratum says at some coefficients.
 struct CoxInterval {
@@ -107,7 +128,7 @@ CoxInterval interval_of(const CoxStratum& stratum, const Eigen::MatrixXd& design
   out.mean = Eigen::VectorXd::Zero(designs.cols());
   for (std::size_t g = 0; g < stratum.lives.size(); ++g) {
     const auto row = static_cast<Eigen::Index>(g);
-    const double weight = out.weight[row] * exposure(stratum.lives[g], at);
+    const double weight = out.weight[row] * exposed(stratum.lives[g], at, stratum.exposure).value;
     out.events += stratum.lives[g].events()[at];
     out.weights += weight;
     out.mean += weight * designs.row(row).transpose();
@@ -129,7 +150,8 @@ Score cox_score(const std::vector<CoxStratum>& strata, const Eigen::MatrixXd& de
         const Eigen::VectorXd x = designs.row(row).transpose();
         const Eigen::VectorXd off = x - interval.mean;
         out.value += stratum.lives[g].events()[at] * x;
-        out.information += interval.events * interval.weight[row] * exposure(stratum.lives[g], at) / interval.weights *
+        out.information += interval.events * interval.weight[row] *
+                           exposed(stratum.lives[g], at, stratum.exposure).value / interval.weights *
                            (off * off.transpose());
       }
     }
@@ -148,12 +170,13 @@ ScoreGradients cox_gradients(const CoxStratum& stratum, const Eigen::MatrixXd& d
       const auto row = static_cast<Eigen::Index>(g);
       const CoxInterval interval = interval_of(stratum, designs, beta, at);
       const Eigen::VectorXd off = designs.row(row).transpose() - interval.mean;
-      // The mean's derivative by this group's exposure, which is R_gj - d_gj / 2.
+      // The mean's derivative by this group's exposure.
+      const Exposed own = exposed(life, at, stratum.exposure);
       const Eigen::VectorXd by_exposure = interval.events * interval.weight[row] / interval.weights * off;
       for (Eigen::Index a = 0; a < p; ++a) {
         LifePartials& by = partials[static_cast<std::size_t>(a)];
-        by.events.col(at).setConstant(off[a] + 0.5 * by_exposure[a]);
-        by.at_risk[at] = -by_exposure[a];
+        by.events.col(at).setConstant(off[a] - own.by_events * by_exposure[a]);
+        by.at_risk[at] = -own.by_at_risk * by_exposure[a];
       }
     }
     for (Eigen::Index a = 0; a < p; ++a) out.by_cell.col(a) += life.gradient(partials[static_cast<std::size_t>(a)]);
@@ -179,12 +202,13 @@ std::size_t joint_horizon(const std::vector<LifeTable>& lives) {
 
 }  // namespace
 
-TableModel table_cox(std::span<const NoisedTable> strata, const ExitLayout& layout, const Eigen::MatrixXd& designs) {
+TableModel table_cox(std::span<const NoisedTable> strata, const ExitLayout& layout, const Eigen::MatrixXd& designs,
+                     Exposure exposure) {
   UNDERTONE_CHECK(designs.rows() == static_cast<Eigen::Index>(layout.groups) && designs.cols() >= 1);
   constexpr Iteration kIteration{12, 3.0};
   std::vector<CoxStratum> read;
   for (const NoisedTable& table : strata) {
-    CoxStratum& stratum = read.emplace_back(CoxStratum{table, {}, 0});
+    CoxStratum& stratum = read.emplace_back(CoxStratum{table, {}, 0, exposure});
     for (std::size_t g = 0; g < layout.groups; ++g)
       stratum.lives.emplace_back(table, layout, g, Times::Continuous);  // the exposure is that of mid-intervals
     stratum.horizon = joint_horizon(stratum.lives);
@@ -195,35 +219,47 @@ TableModel table_cox(std::span<const NoisedTable> strata, const ExitLayout& layo
                   [&](std::size_t i) { return cox_gradients(read[i], designs, beta); });
 }
 
-TableModel table_logistic(const NoisedTable& table, const Eigen::MatrixXd& designs) {
+TableModel table_logistic(std::span<const NoisedTable> strata, const Eigen::MatrixXd& designs) {
   const Eigen::Index patterns = designs.rows();
-  UNDERTONE_CHECK(table.cells.size() == 2 * patterns && designs.cols() >= 1);
+  const auto constants = static_cast<Eigen::Index>(strata.size());
+  const Eigen::Index p = constants + designs.cols();
+  UNDERTONE_CHECK(constants >= 1 && patterns >= 1);
+  for (const NoisedTable& table : strata) UNDERTONE_CHECK(table.cells.size() == 2 * patterns);
   constexpr Iteration kIteration{25, 6.0};
-  const auto shares = [&](const Eigen::VectorXd& beta) -> Eigen::VectorXd {
-    return (1.0 / (1.0 + (-(designs * beta).array()).exp())).matrix();
+  const auto design_of = [&](std::size_t stratum, Eigen::Index pattern) {
+    Eigen::VectorXd out = Eigen::VectorXd::Zero(p);
+    out[static_cast<Eigen::Index>(stratum)] = 1.0;
+    out.tail(designs.cols()) = designs.row(pattern).transpose();
+    return out;
+  };
+  const auto share_at = [](const Eigen::VectorXd& x, const Eigen::VectorXd& beta) {
+    return 1.0 / (1.0 + std::exp(-x.dot(beta)));
   };
   const auto score_at = [&](const Eigen::VectorXd& beta) {
-    const Eigen::VectorXd share = shares(beta);
-    Score out{Eigen::VectorXd::Zero(designs.cols()), Eigen::MatrixXd::Zero(designs.cols(), designs.cols())};
-    for (Eigen::Index g = 0; g < patterns; ++g) {
-      const double all = table.cells[2 * g] + table.cells[2 * g + 1];
-      const Eigen::VectorXd x = designs.row(g).transpose();
-      out.value += (table.cells[2 * g] - all * share[g]) * x;
-      out.information += all * share[g] * (1.0 - share[g]) * (x * x.transpose());
+    Score out{Eigen::VectorXd::Zero(p), Eigen::MatrixXd::Zero(p, p)};
+    for (std::size_t s = 0; s < strata.size(); ++s) {
+      for (Eigen::Index g = 0; g < patterns; ++g) {
+        const Eigen::VectorXd x = design_of(s, g);
+        const double share = share_at(x, beta);
+        const double all = strata[s].cells[2 * g] + strata[s].cells[2 * g + 1];
+        out.value += (strata[s].cells[2 * g] - all * share) * x;
+        out.information += all * share * (1.0 - share) * (x * x.transpose());
+      }
     }
     return out;
   };
-  const Eigen::VectorXd beta = solve(designs.cols(), kIteration, score_at);
-  const Eigen::VectorXd share = shares(beta);
-  const auto gradients = [&](std::size_t /*the only one*/) {
-    ScoreGradients out{table, Eigen::MatrixXd(table.cells.size(), designs.cols())};
+  const Eigen::VectorXd beta = solve(p, kIteration, score_at);
+  const auto gradients = [&](std::size_t s) {
+    ScoreGradients out{strata[s], Eigen::MatrixXd(strata[s].cells.size(), p)};
     for (Eigen::Index g = 0; g < patterns; ++g) {
-      out.by_cell.row(2 * g) = (1.0 - share[g]) * designs.row(g);
-      out.by_cell.row(2 * g + 1) = -share[g] * designs.row(g);
+      const Eigen::VectorXd x = design_of(s, g);
+      const double share = share_at(x, beta);
+      out.by_cell.row(2 * g) = (1.0 - share) * x.transpose();
+      out.by_cell.row(2 * g + 1) = -share * x.transpose();
     }
     return out;
   };
-  return model_at(beta, score_at(beta), kIteration.bound, 1, gradients);
+  return model_at(beta, score_at(beta), kIteration.bound, strata.size(), gradients);
 }
 
 Stated state_coefficient(const TableModel& model, std::size_t coefficient, Confidence confidence, bool sampling) {

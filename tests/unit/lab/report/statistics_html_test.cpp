@@ -54,6 +54,54 @@ TEST(StatisticsHtmlTest, OfAFunctionItSaysHowItIsAsked) {
   EXPECT_EQ(html.find("<table"), std::string::npos);
 }
 
+json survival_row() {
+  return json::parse(R"json({
+    "statistic": "survival by <event>", "silos": 1, "records": 100, "kind": "survival", "confidence": 0.95,
+    "edges": [0, 6, 12], "groups": ["arm=old", "arm=<new>"], "at": [6, 12], "estimates_of_group": 4,
+    "tests": [{"name": "log-rank of the event", "p_value": 0.0123, "statistic": 6.25, "degrees": 1, "p_value_holm": 0.0246},
+              {"name": "another", "p_value": null, "note": "refused: too few"}],
+    "estimates": [{"name": "arm=old: S(6)", "value": 0.8, "noise_interval": [0.7, 0.9]},
+                  {"name": "arm=old: S(12)", "value": 0.5, "noise_interval": [0.4, 0.6], "population_interval": [0.3, 0.7]},
+                  {"name": "arm=old: at risk after 6", "value": 37.2, "noise_interval": [30, 44]},
+                  {"name": "arm=old: at risk after 12", "value": -1.4, "noise_interval": [0, 5]},
+                  {"name": "arm=<new>: S(6)", "value": 0.9, "noise_interval": [0.8, 1]},
+                  {"name": "arm=<new>: S(12)", "value": null, "noise_interval": [0, 1], "note": "refused: why"},
+                  {"name": "arm=<new>: at risk after 6", "value": 41, "noise_interval": [35, 47]},
+                  {"name": "arm=<new>: at risk after 12", "value": 3, "noise_interval": [0, 9]}],
+    "by_silo": []})json");
+}
+
+TEST(StatisticsHtmlTest, SurvivalIsDrawnWithItsBandsAndNumbersAtRisk) {
+  config::Problems problems("result.json");
+  const std::string html = statistics_html(statistics_of(result_with(survival_row()), problems));
+  ASSERT_TRUE(problems.none()) << problems.error().message;
+  const auto count = [&](const std::string& what) {
+    std::size_t found = 0;
+    for (std::size_t at = html.find(what); at != std::string::npos; at = html.find(what, at + 1)) ++found;
+    return found;
+  };
+  EXPECT_EQ(count("<path "), 2U);  // a curve a group
+  EXPECT_EQ(count("<rect "), 3U);  // the refused edge has no band
+  EXPECT_NE(html.find(">37</text>"), std::string::npos);
+  EXPECT_NE(html.find(">-1</text>"), std::string::npos);  // noise is not cut
+  EXPECT_EQ(html.find("<new>"), std::string::npos);
+  EXPECT_NE(html.find("0.0246"), std::string::npos);
+  EXPECT_NE(html.find("refused: too few"), std::string::npos);
+}
+
+TEST(StatisticsHtmlTest, SurvivalThatDoesNotFitItsEstimatesIsNotDrawn) {
+  for (const json& wrong :
+       {json{{"estimates_of_group", 5}}, json{{"at", json::array()}}, json{{"at", {12, 6}}}, json{{"at", {-3, 0}}},
+        json{{"groups", {"a", "b", "c"}}}, json{{"estimates_of_group", 1}}}) {
+    json row = survival_row();
+    row.update(wrong);
+    config::Problems problems("result.json");
+    const std::string html = statistics_html(statistics_of(result_with(row), problems));
+    EXPECT_EQ(html.find("<path "), std::string::npos) << wrong;
+    EXPECT_NE(html.find("S(6)"), std::string::npos);  // the numbers are there all the same
+  }
+}
+
 TEST(StatisticsHtmlTest, RefusesWhatIsNoStatistic) {
   const auto said_of = [](const json& statistic) {
     config::Problems problems("result.json");

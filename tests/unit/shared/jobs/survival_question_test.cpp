@@ -108,6 +108,12 @@ TEST(SurvivalQuestionTest, WhatCannotBeAskedIsSaid) {
   survival_finds({{"probabilities", {1.0}}}, "in (0, 1)");
   survival_finds({{"persons", "any"}}, "nobody leaves twice");
   survival_finds({{"guess", {{"survival", 0}}}}, "/guess/survival");
+  survival_finds({{"grid", Json::array()}}, "/0/grid: expected 2 to 513 edges, got 0");
+  Json unmarked = job_of_survival(kSurvival);
+  unmarked["data"]["features"][0]["missing"].erase("indicator");
+  const Result<Job> parsed = parse_job(unmarked.dump(), "job.json");
+  ASSERT_FALSE(parsed);
+  EXPECT_NE(parsed.error().message.find("would count as the time 0"), std::string::npos) << parsed.error().message;
 }
 
 TEST(SurvivalQuestionTest, TablesAreAskedForInferenceOnlyWhereNobodyIsInTwoCells) {
@@ -225,6 +231,14 @@ TEST(SurvivalQuestionTest, SilosThatDifferCountByThemselves) {
   const double truth = 0.5 * (std::exp(-0.4) + std::exp(-2.0));
   EXPECT_NEAR(*find(state_survival(apart, silos, kConfidence95, true, true), "S(24)").value, truth, 0.02);
   EXPECT_GT(*find(state_survival(pooled, silos, kConfidence95, true, true), "S(24)").value, truth + 0.05);
+}
+
+TEST(SurvivalQuestionTest, ACoarseGridIsSaidOfSeveralSilosToo) {
+  const SurvivalAsked asked = asked_of({{"by", {"arm"}}});
+  const StatedQuestion stated = state_survival(asked, told(asked, {4000, 5000}, 0.5), kConfidence95, true, true);
+  for (const char* name : {"arm=old: S(24)", "arm=old: cumulative hazard(24)", "arm=old: restricted mean(24)",
+                           "arm=new less arm=old: S(24)"})
+    EXPECT_FALSE(find(stated, name).note.empty()) << name;
 }
 
 TEST(SurvivalQuestionTest, TheOrderOfSilosChangesNoBit) {
