@@ -360,6 +360,7 @@ void put_comparisons(const Stating& stating, const std::vector<Part>& parts, con
                                                           stating.sampling, {-most, most})});
   }
   std::vector<NoisedTable> strata;
+  strata.reserve(parts.size());
   for (const Part& part : parts) strata.push_back(part.fitted);
   const GroupDesigns designs = group_designs(asked.by);
   const statistics::TableModel cox = statistics::table_cox(strata, layout_of(asked), designs.rows);

@@ -153,7 +153,7 @@ TEST(SurvivalCoverageTest, CurvesMeansHazardsAndMediansHold) {
       curve.population += survival.population->holds(truth) ? 1 : 0;
       curve.own += survival.noise.holds(std::exp(log_survival(exact, half).value)) ? 1 : 0;
       const auto wald = [&](const TableFunctional& found, double of_population, double own, Covered& out) {
-        const Stated stated =
+        Stated stated =
             state_wald(found.value, spread_of(table, found.gradient, SizeOf::Table), kSurvival95, true, {0.0, 100.0});
         out.population += stated.population->holds(of_population) ? 1 : 0;
         out.own += stated.noise.holds(own) ? 1 : 0;
