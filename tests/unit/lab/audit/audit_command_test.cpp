@@ -45,7 +45,11 @@ TEST(AuditCommandTest, EveryMethodIsAuditedOrRefusedInWords) {
                                          "semi_ldp_sgd",
                                          "staged_tree_frank_wolfe"};
   const tests::TemporaryFolder folder;
-  for (const auto& [name, federation] : tests::federations_of_every_algorithm()) {
+  const auto federations = tests::federations_of_every_algorithm();
+  for (std::size_t f = 0; f < federations.size(); ++f) {
+    const auto& [name, federation] = federations[f];
+    // What is refused takes no time; of the others every second one is audited.
+    if (!refused.contains(name) && f % tests::repetitions(std::size_t{2}, std::size_t{1}) != 0) continue;
     SCOPED_TRACE(name);
     tests::SmallFederation one = federation;
     one.noise = "secure";
@@ -53,7 +57,7 @@ TEST(AuditCommandTest, EveryMethodIsAuditedOrRefusedInWords) {
     std::ofstream(file) << one.job();
     AuditRequest request;
     request.job = file;
-    request.settings.trials = tests::repetitions(40, 100);
+    request.settings.trials = 100;
     request.json = true;
     testing::internal::CaptureStdout();
     testing::internal::CaptureStderr();

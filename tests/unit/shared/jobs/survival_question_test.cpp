@@ -33,7 +33,7 @@ Json job_of_survival(const Json& question, const char* unit = "record") {
     "cohort": [{"silo": "a", "records": 1000, "holdout_records": 0, "holdout_public": false, "epsilon": 1, "delta": 1e-6}],
     "participation": {"quorum": 1, "join_deadline_ms": 1000, "round_deadline_ms": 1000, "resend_ms": 500}})");
   job["privacy"]["unit"] = unit;
-  job["statistics"]["questions"] = {question};
+  job["statistics"]["questions"] = Json::array({question});
   return job;
 }
 Json with(const Json& changes) {
@@ -126,7 +126,7 @@ TEST(SurvivalQuestionTest, TablesAreAskedForInferenceOnlyWhereNobodyIsInTwoCells
   question["persons"] = "any";
   EXPECT_NE(said(question).find("expected one_record"), std::string::npos) << said(question);
   question.erase("persons");
-  question["columns"] = {"arm"};
+  question["columns"] = Json::array({"arm"});
   EXPECT_NE(said(question).find("expected two columns"), std::string::npos) << said(question);
   question = {{"kind", "table"}, {"columns", {"arm"}}, {"response", "sex"}};
   EXPECT_EQ(said(question), "accepted");
