@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/federation_trace.hpp"
+#include "tests/support/repetitions.hpp"
 
 namespace undertone {
 namespace {
@@ -84,13 +85,15 @@ TEST(NumericSpineTest, NoiseReachesTheModelAtTheScaleThePlansClaim) {
   const Eigen::VectorXd quiet =
       queries::point_of(trace_of(federation, simulation::SimulatedNoise::None).asked.at(1).question);
   double squares = 0.0;
-  constexpr int kSeeds = 400;
-  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+  const int seeds = tests::repetitions(150, 400);
+  for (int seed = 1; seed <= seeds; ++seed) {
     const Eigen::VectorXd noisy =
-        queries::point_of(trace_of(federation, simulation::SimulatedNoise::Seeded, seed).asked.at(1).question);
+        queries::point_of(trace_of(federation, simulation::SimulatedNoise::Seeded, static_cast<std::uint64_t>(seed))
+                              .asked.at(1)
+                              .question);
     squares += ((noisy - quiet) / 0.5).squaredNorm();
   }
-  const double samples = kSeeds * 5.0;
+  const double samples = seeds * 5.0;
   EXPECT_NEAR(squares / samples / variance, 1.0, 6.0 * std::sqrt(2.0 / samples));
 }
 
@@ -133,18 +136,20 @@ TEST(NumericSpineTest, ASubsampledRoundUsesFreshSubsetsOfTheRightSize) {
   }());
   Eigen::VectorXd sum = Eigen::VectorXd::Zero(5);
   Eigen::VectorXd squares = Eigen::VectorXd::Zero(5);
-  constexpr int kSeeds = 300;
-  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+  const int seeds = tests::repetitions(120, 300);
+  for (int seed = 1; seed <= seeds; ++seed) {
     const Eigen::VectorXd off =
-        queries::point_of(trace_of(half, simulation::SimulatedNoise::None, seed).asked.at(1).question) - full;
+        queries::point_of(
+            trace_of(half, simulation::SimulatedNoise::None, static_cast<std::uint64_t>(seed)).asked.at(1).question) -
+        full;
     sum += off;
     squares += off.cwiseAbs2();
   }
   for (Eigen::Index j = 0; j < 5; ++j) {
-    const double stddev = std::sqrt(squares[j] / kSeeds);
+    const double stddev = std::sqrt(squares[j] / seeds);
     EXPECT_GT(stddev, 1e-3);
     // Lattice truncation differs between the two by at most a thousandth of the clip.
-    EXPECT_NEAR(sum[j] / kSeeds, 0.0, 6.0 * stddev / std::sqrt(kSeeds) + 5e-4);
+    EXPECT_NEAR(sum[j] / seeds, 0.0, 6.0 * stddev / std::sqrt(seeds) + 5e-4);
   }
 }
 
