@@ -136,7 +136,7 @@ class Axis {
                             const CellFinder& finder = bins_.front();
                             each_number(of.coordinate, [&](double value) { return finder.cell_of(value); });
                           },
-                          // Of several coordinates; every record is in a cell.
+                          // These read several coordinates, and every record is in a cell.
                           [&](const GradientCells&) { put_each(records, positions, put); },
                           [&](const ExitCells&) { put_each(records, positions, put); }},
                cells_);

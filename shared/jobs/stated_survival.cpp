@@ -88,7 +88,7 @@ class Curves {
   }
   /// How many intervals every part carries.
   [[nodiscard]] std::size_t horizon() const noexcept { return horizon_; }
-  /// Of several silos, each of which counts by itself.
+  /// Whether there are several silos, each of which counts by itself.
   [[nodiscard]] bool several() const noexcept { return lives_.size() > 1; }
   /// At the ends of the first intervals, up to the horizon.
   [[nodiscard]] const std::vector<statistics::SurvivalPoint>& points() const noexcept { return points_; }
@@ -131,7 +131,7 @@ class Curves {
     }
     return out;
   }
-  /// Of a mean time: between what it lies whatever the times inside of intervals.
+  /// A mean time lies in here, whatever the times inside of intervals are.
   [[nodiscard]] Interval mean_bracket(std::size_t ended) const {
     Interval out;
     for (const Life& one : lives_) {
@@ -179,7 +179,7 @@ std::string beyond_horizon(const SurvivalAsked& asked, const Curves& curves) {
       asked.edges[curves.horizon()], curves.several() ? " at some silo" : "");
 }
 
-/// Of what must be within the horizon to be stated.
+/// This states what lies within the horizon, and refuses the rest.
 struct Stating {
   const SurvivalAsked& asked;
   statistics::Confidence confidence;
@@ -323,7 +323,7 @@ void put_groups(const Stating& stating, const std::vector<ToldExits>& silos, con
   out.estimates.push_back({"time or event missing", state_few(silos, unknown, stating.confidence)});
 }
 
-/// What groups have beside each other.
+/// This compares groups: their curves with the first one's, and all of them by a test and hazard ratios.
 void put_comparisons(const Stating& stating, const std::vector<Part>& parts, const std::vector<Curves>& curves,
                      StatedQuestion& out) {
   const SurvivalAsked& asked = stating.asked;

@@ -1,5 +1,6 @@
 #include "shared/jobs/stated_tables.hpp"
 
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +13,8 @@ namespace undertone::jobs {
 namespace {
 
 constexpr int kDraws = 999;
+constexpr std::size_t kTestedSilosMax = 256;   // draws of a test and steps of a ratio's scan go over every silo
+constexpr std::size_t kModelledSilosMax = 64;  // each has a constant, and the model solves for all of them at once
 
 /// Fowler, Noll and Vo's hash of a name: the same on every machine.
 std::uint64_t seed_of(const std::string& name) {
@@ -31,6 +34,7 @@ std::vector<statistics::NoisedTable> reordered(std::span<const statistics::Strat
   }
   return out;
 }
+/// What stands behind a name, since each of several silos is a stratum.
 std::string by_silo(std::size_t silos) { return silos > 1 ? ", within silos" : ""; }
 
 void put_ratios(const algorithms::TableAsked& asked, std::span<const statistics::Stratum> silos,
@@ -52,6 +56,21 @@ void put_logistic(const algorithms::TableAsked& asked, std::span<const statistic
   const std::vector<algorithms::TableAxis> covariates(asked.axes.begin(), asked.axes.end() - 1);
   const algorithms::TableAxis& response = asked.axes.back();
   const GroupDesigns designs = group_designs(covariates);
+  if (silos.size() > kModelledSilosMax) {
+    constexpr double kAll = std::numeric_limits<double>::infinity();
+    for (const std::string& of : designs.names) {
+      statistics::Stated& stated =
+          out.estimates
+              .emplace_back(NamedEstimate{
+                  fmt::format("log odds of {}={}: {}", response.column, response.values[1], of + by_silo(silos.size())),
+                  {}})
+              .stated;
+      stated.noise = {-kAll, kAll};
+      if (sampling) stated.population = stated.noise;
+      stated.note = fmt::format("refused: expected at most {} silos, got {}", kModelledSilosMax, silos.size());
+    }
+    return;
+  }
   std::vector<Eigen::Index> order;
   for (Eigen::Index pattern = 0; pattern < designs.rows.rows(); ++pattern) {
     order.push_back(2 * pattern + 1);  // the second value is the event
@@ -62,7 +81,7 @@ void put_logistic(const algorithms::TableAsked& asked, std::span<const statistic
     out.estimates.push_back({fmt::format("log odds of {}={}: {}", response.column, response.values[1], of),
                              statistics::state_coefficient(model, coefficient, confidence, sampling)});
   };
-  // Of several silos each has a constant of its own, which says nothing of all.
+  // Several silos have a constant each, and none of these speaks for all.
   if (silos.size() == 1) put("(intercept)", 0);
   for (std::size_t i = 0; i < designs.names.size(); ++i)
     put(designs.names[i] + by_silo(silos.size()), silos.size() + i);
@@ -78,10 +97,14 @@ void put_table_inference(const algorithms::TableAsked& asked, const std::string&
   if (!asked.tested) return;
   const auto rows = static_cast<std::int64_t>(asked.axes[0].values.size());
   const auto columns = static_cast<std::int64_t>(asked.axes[1].values.size());
-  if (rows == 2 && columns == 2) put_ratios(asked, silos, confidence, sampling, out);
+  if (silos.size() <= kTestedSilosMax && rows == 2 && columns == 2) put_ratios(asked, silos, confidence, sampling, out);
   NamedTest& test = out.tests.emplace_back();
   test.name =
       fmt::format("independence of {} and {}{}", asked.axes[0].column, asked.axes[1].column, by_silo(silos.size()));
+  if (silos.size() > kTestedSilosMax) {
+    test.note = fmt::format("refused: expected at most {} silos, got {}", kTestedSilosMax, silos.size());
+    return;
+  }
   const Result<statistics::TestOutcome> found =
       statistics::independence_test(silos, rows, columns, seed_of(name), kDraws);
   if (!found) {

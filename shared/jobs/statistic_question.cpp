@@ -361,7 +361,7 @@ bool has_repeats(std::vector<std::string> names) {
   return std::adjacent_find(names.begin(), names.end()) != names.end();
 }
 
-/// What a table is asked besides its cells.
+/// This checks what a table is asked besides its cells.
 bool check_inference(config::Section& section, const algorithms::TableAsked& table) {
   constexpr std::size_t kTestedCellsMax = 64;
   if (!table.tested && !table.modelled) return true;

@@ -7,6 +7,7 @@
 #include "shared/jobs/job.hpp"
 #include "shared/jobs/planner.hpp"
 #include "shared/jobs/stated_survival.hpp"
+#include "shared/jobs/stated_tables.hpp"
 #include "shared/statistics/survival/expected_table.hpp"
 
 namespace undertone::jobs {
@@ -147,6 +148,26 @@ TEST(SurvivalQuestionTest, WhatIsOneCellHasItsExactInterval) {
     EXPECT_DOUBLE_EQ(last.noise.half_width(), law.half_width(0.05));
     for (const NamedEstimate& estimate : stated.estimates)
       EXPECT_LE(estimate.stated.noise.low, estimate.stated.noise.high) << estimate.name;
+  }
+}
+
+/// A model solves for a constant of every silo, and a test draws a table of every silo: both are bounded.
+TEST(SurvivalQuestionTest, TablesOfTooManySilosAreRefusedInWords) {
+  algorithms::TableAsked asked;
+  for (const char* column : {"arm", "sex"})
+    asked.axes.push_back({column, {"a", "b"}, statistics::IndicatorCells{0, 2}});
+  const statistics::NoiseLaw law = *statistics::NoiseLaw::create({{statistics::LaplaceNoise{2.0, 1.0}, 1.0}});
+  const statistics::Stratum one{statistics::noised_table(Eigen::Vector4d(90, 60, 70, 80), 300, law), law};
+  for (const bool modelled : {true, false}) {
+    asked.modelled = modelled;
+    asked.tested = !modelled;
+    StatedQuestion few;
+    put_table_inference(asked, "a table", std::vector(20, one), kConfidence95, true, few);
+    StatedQuestion many;
+    put_table_inference(asked, "a table", std::vector(10'000, one), kConfidence95, true, many);
+    const std::string note = modelled ? many.estimates.front().stated.note : many.tests.front().note;
+    EXPECT_NE(note.find("got 10000"), std::string::npos) << note;
+    EXPECT_TRUE(modelled ? few.estimates.front().stated.value.has_value() : few.tests.front().p_value.has_value());
   }
 }
 
