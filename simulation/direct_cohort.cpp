@@ -217,16 +217,21 @@ Result<folds::Gathered> DirectCohort::ask(const queries::Query& query) {
   const bool controlled = first.ask.kind() == releases::QuestionKind::ControlledRun;
   std::int64_t records = 0;
   std::map<SiloId, std::vector<std::int64_t>> each;
+  std::vector<folds::NoisePart> noise;
   answer_all(query, asked, [&](std::size_t i, const std::vector<std::int64_t>& reply) {
     if (controlled) {
       variates_[i] = silo::variate_after(controlled_start(query, i), *first.ask.local(), reply, setup_.wire);
     }
     const auto open = static_cast<std::uint64_t>(spec.beside_public ? members_[i].dataset->public_records.count() : 0);
-    fold.add(reply, spec.statistic ? 1 : metrics ? members_[i].holdout_weight : members_[i].weight, open);
+    fold.add(reply, spec.in_totals ? 1 : metrics ? members_[i].holdout_weight : members_[i].weight, open);
     records += (spec.of_public ? members_[i].dataset->public_records : members_[i].dataset->training).count();
     if (spec.statistic) each.emplace(members_[i].id, spec.kept(reply));
+    if (const auto* gaussian = std::get_if<mechanisms::GaussianLattice>(&release_of(members_[i], query.round)->mechanism);
+        spec.noise_is_looked_at && gaussian != nullptr)
+      noise.push_back({1.0, gaussian->noise_stddev()});
   });
-  return folds::Gathered{query.round, fold.replies(), fold.value(), records, std::move(each)};
+  return folds::Gathered{query.round,          fold.replies(), fold.value(), records, std::move(each),
+                         folds::noise_stddev_of_mean(std::move(noise))};
 }
 
 Result<algorithms::Outcome> DirectCohort::train(algorithms::FederatedAlgorithm& algorithm, const Watch& watch) {

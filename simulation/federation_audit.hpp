@@ -70,6 +70,7 @@ class FederationAudit {
     std::unique_ptr<algorithms::FederatedAlgorithm> algorithm;
     planning::Schedule schedule;
     std::optional<planning::Plan> plan;  // of every silo of a shuffled job
+    std::optional<jobs::PlausibleCohort> plausible;  // where an algorithm looks at the noise
     std::optional<algorithms::Outcome> outcome;
   };
   using Key = std::pair<RunId, std::uint64_t>;  // run and round

@@ -95,7 +95,9 @@ Result<RoundFactory::Asked> RoundDriver::asked_next() {
 Advance RoundDriver::close_round(TimePoint now) {
   UNDERTONE_CHECK(!is_advancing());
   round_took_ = std::chrono::duration_cast<std::chrono::milliseconds>(now - round_began_);
-  return {run_, std::move(algorithm_), round_->gathered(), nobody_waits_.get_token()};
+  folds::Gathered gathered = round_->gathered();
+  if (spec_.noise_is_looked_at) gathered.noise_stddev = noise_stddev_of_mean();
+  return {run_, std::move(algorithm_), std::move(gathered), nobody_waits_.get_token()};
 }
 
 Result<std::variant<RoundDriver::Closed, RunFailure>> RoundDriver::commit_round(Advanced advanced) {
@@ -128,16 +130,14 @@ Status RoundDriver::commit(Round::Commit committed) {
 Participant RoundDriver::participant(const jobs::CohortMember& member) const { return participant_of(spec_, member); }
 
 double RoundDriver::noise_stddev_of_mean() const {
-  double weights = 0.0;
-  double variance = 0.0;  // of the weighted sum: silos draw their noise independently
+  std::vector<folds::NoisePart> parts;
   for (const auto& [silo, digest] : round_->digests()) {
     const jobs::CohortMember* member = job_->member(silo);
     UNDERTONE_CHECK(member != nullptr);
-    const auto weight = static_cast<double>(spec_.weight(*member));
-    weights += weight;
-    variance += std::pow(weight * plausible_->of_silo(silo).noise_stddev(*plausibility_), 2);
+    parts.push_back({static_cast<double>(spec_.weight(*member)),
+                     plausible_->of_silo(silo).noise_stddev(*plausibility_)});
   }
-  return weights > 0.0 ? std::sqrt(variance) / weights : 0.0;
+  return folds::noise_stddev_of_mean(std::move(parts));
 }
 
 std::string RoundDriver::why_implausible(const SiloId& silo, const queries::Reply& reply) const {

@@ -1,5 +1,6 @@
 #include "shared/folds/fold.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "shared/base/large_memory.hpp"
@@ -11,6 +12,17 @@ namespace {
 constexpr std::uint64_t kNarrowWeights = std::uint64_t{1} << 31;  // times 2^31 stays below 2^63
 
 }  // namespace
+
+double noise_stddev_of_mean(std::vector<NoisePart> parts) {
+  double weights = 0.0;
+  for (const NoisePart& part : parts) weights += part.weight;  // whole numbers
+  std::vector<double> squares;
+  for (const NoisePart& part : parts) squares.push_back(part.weight * part.stddev * part.weight * part.stddev);
+  std::sort(squares.begin(), squares.end());
+  double variance = 0.0;
+  for (const double square : squares) variance += square;
+  return weights > 0.0 ? std::sqrt(variance) / weights : 0.0;
+}
 
 LatticeFold::LatticeFold(Eigen::Index dimension, int step_log2, queries::ReplyType type)
     : dimension_(dimension), step_log2_(step_log2) {

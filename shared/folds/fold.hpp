@@ -76,6 +76,15 @@ struct Reports {
 };
 using Folded = std::variant<Mean, Tally, Reports>;
 
+/// One silo's part of a mean.
+struct NoisePart {
+  double weight = 1.0;
+  double stddev = 0.0;  // of the noise on each number of its answer
+};
+/// The standard deviation of the noise on each number of a weighted mean: silos draw theirs independently. It does not
+/// depend on the order of the parts, to the last bit. 0 of no parts.
+[[nodiscard]] double noise_stddev_of_mean(std::vector<NoisePart> parts);
+
 /// What a round's replies folded into.
 struct Gathered {
   RoundIndex round;
@@ -85,6 +94,9 @@ struct Gathered {
   /// What each of them said, in units of the round's lattice, where that is looked at: of statistics, and of reports
   /// what they add up to.
   std::map<SiloId, std::vector<std::int64_t>> each = {};
+  /// The standard deviation of all silos' planned noise on each number of the mean, in real units, where whoever asks
+  /// looks at it. @see noise_stddev_of_mean
+  double noise_stddev = 0.0;
 
   /// @pre a mean was asked for
   [[nodiscard]] const Eigen::VectorXd& mean() const {

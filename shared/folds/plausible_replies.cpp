@@ -129,7 +129,7 @@ PlausibleReplies::Bound PlausibleReplies::bound_of(const planning::Release& rele
     return kOtherAccountants * root * (scale * (kFailureBits * std::numbers::ln2 + 2.0 * std::log(root)) + 1.0);
   };
   const auto* laplace = std::get_if<mechanisms::LaplaceLattice>(&release.mechanism);
-  if (ask.kind() == releases::QuestionKind::Statistic) {
+  if (ask.answers_in_totals()) {
     // In units of its own lattice; with Laplace noise those cross the wire, at whatever step the wire has.
     const double sum = root * static_cast<double>(release.lattice().clip) *
                        static_cast<double>(release.records_drawn * releases::units_of_one(ask));
@@ -141,6 +141,7 @@ PlausibleReplies::Bound PlausibleReplies::bound_of(const planning::Release& rele
       const double tail = std::sqrt(2.0 * kFailureBits * std::numbers::ln2);
       const auto* gaussian = std::get_if<mechanisms::GaussianLattice>(&release.mechanism);
       const double noise = gaussian == nullptr ? 0.0 : std::ldexp(1.0, gaussian->log2_stddev);  // none: exact
+      if (gaussian != nullptr) bound.noise = gaussian->noise_stddev();
       bound.reach =
           std::ldexp((sum + kOtherAccountants * noise * (root + tail) + root) * shared + root, wire.step_log2);
     }

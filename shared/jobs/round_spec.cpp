@@ -6,7 +6,7 @@
 namespace undertone::jobs {
 
 std::uint64_t RoundSpec::weight(const CohortMember& member) const {
-  if (statistic) return 1;
+  if (in_totals) return 1;
   if (!evaluation) return member.weight;
   const auto records = static_cast<std::uint64_t>(std::max<std::int64_t>(member.facts.holdout_records, 1));
   return std::min(records, folds::LatticeFold::kWeightMax);
@@ -32,14 +32,17 @@ RoundSpec round_spec(const releases::Ask& ask, const queries::WireLattice& wire,
   spec.evaluation = ask.kind() == releases::QuestionKind::Metrics;
   spec.of_public = ask.records.block == releases::Block::Public;
   spec.dimension = ask.answer_size();
+  spec.noise_is_looked_at = ask.kind() == releases::QuestionKind::ScoreMoments;
   spec.beside_public = ask.beside_public;
   spec.lattice = wire;
   if (ask.selects()) {
-    spec.statistic = ask.kind() == releases::QuestionKind::Statistic;
+    spec.in_totals = ask.answers_in_totals();
+    spec.statistic = spec.in_totals;
     spec.candidates = ask.candidate_count();
     spec.lattice = {queries::ReplyType::I64, 0};
-  } else if (ask.kind() == releases::QuestionKind::Statistic) {
-    spec.statistic = true;
+  } else if (ask.answers_in_totals()) {
+    spec.in_totals = true;
+    spec.statistic = ask.kind() == releases::QuestionKind::Statistic;
     spec.lattice = queries::statistic_lattice(ask);
     if (ask.reports() != nullptr) spec.reports = folds::ReportShape(ask);
   } else if (!spec.evaluation) {

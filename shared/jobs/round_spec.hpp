@@ -16,7 +16,9 @@ struct RoundSpec {
   bool evaluation = false;
   bool of_public = false;                     // of records that silos' owners declared public: all answer exactly
   bool beside_public = false;                 // a reply has a second block, of its public records
+  bool in_totals = false;                     // replies are silos' totals, which count alike: no weights
   bool statistic = false;                     // of the records themselves: what each silo says is kept
+  bool noise_is_looked_at = false;            // by whoever asks: @see folds::Gathered
   Eigen::Index dimension = 0;                 // numbers of a reply, or that its reports are on
   std::optional<Eigen::Index> candidates;     // of a selection: a reply is the number of one of so many
   std::optional<folds::ReportShape> reports;  // of reports: a reply has one of every record, each on one number

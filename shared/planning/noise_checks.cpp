@@ -148,8 +148,11 @@ Status check_noise(const releases::Ask& ask, const releases::SiloFacts& facts, b
     return {};
   }
   if (std::holds_alternative<releases::PairBound>(ask.bound)) {
-    if (!std::holds_alternative<releases::FeaturesMap>(ask.map) || ask.selects())
-      return refuse("bounds of pairs of records are of feature maps alone");
+    const bool scores = std::holds_alternative<releases::ScoreMomentsMap>(ask.map);
+    if ((!scores && !std::holds_alternative<releases::FeaturesMap>(ask.map)) || ask.selects())
+      return refuse("bounds of pairs of records are of feature maps and of scores of a regression alone");
+    if (scores && std::get<releases::PairBound>(ask.bound).norm != releases::PairBound::Norm::L2)
+      return refuse("scores of a regression are bounded in l2");
     if (shuffled) return refuse("statistics are not hidden by shufflers: expected mode isrl");
     if (ask.records.draw_fraction < 1.0 || ask.records.slice || ask.records.with_replacement)
       return refuse("statistics are of all records");

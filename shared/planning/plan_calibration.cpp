@@ -40,7 +40,7 @@ bool is_public(const releases::SiloFacts& facts, releases::Block block) {
 std::optional<mechanisms::Lattice> public_lattice(const releases::Ask& ask) {
   // Of a feature map on the lattice that all silos share.
   if (std::holds_alternative<releases::PairBound>(ask.bound) && std::holds_alternative<releases::SumForm>(ask.form) &&
-      std::holds_alternative<releases::FeaturesMap>(ask.map)) {
+      ask.answers_in_totals()) {
     return mechanisms::Lattice{std::int64_t{1} << -mechanisms::kValueStepLog2,
                                std::ldexp(1.0, mechanisms::kValueStepLog2)};
   }

@@ -24,16 +24,14 @@ Status check_parts_of_fair_gradient(const releases::Ask& ask, const mechanisms::
 }
 
 Result<mechanisms::GaussianLattice> gaussian_statistic(const Release& release, releases::GaussianShift shift) {
-  const releases::PairDistance distance =
-      releases::pair_distance(std::get<releases::FeaturesMap>(release.ask.map), release.ask.records.persons);
+  const releases::PairDistance distance = releases::pair_distance(release.ask);
   const std::int64_t most = release.records_drawn * releases::units_of_one(release.ask);  // of one total
   if (distance.counts) return mechanisms::gaussian_counts(std::llround(distance.l2_squared), shift, most);
   return mechanisms::gaussian_values(std::sqrt(distance.l2_squared), shift, release.ask.dimension, most);
 }
 
 Result<mechanisms::LaplaceLattice> laplace_statistic(const Release& release, releases::Epsilon epsilon) {
-  const releases::PairDistance distance =
-      releases::pair_distance(std::get<releases::FeaturesMap>(release.ask.map), release.ask.records.persons);
+  const releases::PairDistance distance = releases::pair_distance(release.ask);
   const std::int64_t most = release.records_drawn * releases::units_of_one(release.ask);  // of one total
   if (distance.counts) return mechanisms::laplace_cells(std::llround(distance.l1), epsilon, most);
   return mechanisms::laplace_moments(distance.l1, epsilon, release.ask.dimension, most);

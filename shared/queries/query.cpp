@@ -37,6 +37,9 @@ releases::QuestionKind kind_of(const Question& question) noexcept {
     releases::QuestionKind operator()(const GroupSharesQuestion&) const noexcept {
       return releases::QuestionKind::GroupShares;
     }
+    releases::QuestionKind operator()(const ScoreMomentsQuestion&) const noexcept {
+      return releases::QuestionKind::ScoreMoments;
+    }
   };
   return std::visit(Kind{}, question);
 }
@@ -65,6 +68,8 @@ Question question_of(releases::QuestionKind kind, Eigen::VectorXd point) {
     case releases::QuestionKind::GroupShares:
       UNDERTONE_CHECK(point.size() == 0);
       return GroupSharesQuestion{};
+    case releases::QuestionKind::ScoreMoments:
+      return ScoreMomentsQuestion{std::move(point)};
   }
   UNDERTONE_CHECK(false);
 }

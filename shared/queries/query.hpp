@@ -53,10 +53,14 @@ struct FairGradientQuestion {
 };
 /// The groups' shares. @see releases::GroupSharesMap
 struct GroupSharesQuestion {};
+/// A regression's scores and information. @see releases::ScoreMomentsMap
+struct ScoreMomentsQuestion {
+  Eigen::VectorXd point;  // [d]: the model's point
+};
 /// One alternative per kind; public points only. There is no clip, noise, batch size or sampling field to fill.
-using Question =
-    std::variant<GradientQuestion, MetricsQuestion, GradientDifferenceQuestion, LocalRunQuestion, StatisticQuestion,
-                 ControlledRunQuestion, PathQuestion, ScoresQuestion, FairGradientQuestion, GroupSharesQuestion>;
+using Question = std::variant<GradientQuestion, MetricsQuestion, GradientDifferenceQuestion, LocalRunQuestion,
+                              StatisticQuestion, ControlledRunQuestion, PathQuestion, ScoresQuestion,
+                              FairGradientQuestion, GroupSharesQuestion, ScoreMomentsQuestion>;
 /// The question of a kind at a point. @param point of the ask's size, @see releases::Ask::point_size
 [[nodiscard]] Question question_of(releases::QuestionKind kind, Eigen::VectorXd point);
 

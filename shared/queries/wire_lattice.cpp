@@ -21,7 +21,7 @@ double largest(ReplyType type) noexcept {
 Status check_fits(const planning::Release& release, const WireLattice& wire) {
   // Counts, candidates and statistics are on no wire lattice of the job's.
   if (std::holds_alternative<mechanisms::BinomialSum>(release.mechanism) || release.ask.selects() ||
-      release.ask.kind() == releases::QuestionKind::Statistic) {
+      release.ask.answers_in_totals()) {
     return {};
   }
   const double step = std::ldexp(1.0, wire.step_log2);
@@ -94,12 +94,11 @@ WireLattice statistic_lattice(const releases::Ask& ask) {
         return {ReplyType::I64, releases::reports_indicators(ask) ? 0 : mechanisms::kValueStepLog2};
     }
   }
-  const auto* features = std::get_if<releases::FeaturesMap>(&ask.map);
-  if (features == nullptr)
-    return {ReplyType::I64, std::get<releases::StatisticMap>(ask.map).indicators ? 0 : mechanisms::kValueStepLog2};
+  if (const auto* statistic = std::get_if<releases::StatisticMap>(&ask.map))
+    return {ReplyType::I64, statistic->indicators ? 0 : mechanisms::kValueStepLog2};
   const auto* pair = std::get_if<releases::PairBound>(&ask.bound);
   const bool whole = pair != nullptr && pair->norm == releases::PairBound::Norm::L1 &&
-                     releases::pair_distance(*features, ask.records.persons).counts;
+                     releases::pair_distance(ask).counts;
   return {ReplyType::I64, whole ? 0 : mechanisms::kValueStepLog2};
 }
 

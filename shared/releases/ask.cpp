@@ -29,6 +29,8 @@ std::string_view to_string(QuestionKind kind) noexcept {
       return "fair_gradient";
     case QuestionKind::GroupShares:
       return "group_shares";
+    case QuestionKind::ScoreMoments:
+      return "score_moments";
   }
   return "";
 }
@@ -105,7 +107,8 @@ QuestionKind kind_of(const RecordMap& map) noexcept {
                                [](const LocalChoicesMap& /*map*/) { return QuestionKind::LocalRun; },
                                [](const MinimiserMap& /*map*/) { return QuestionKind::LocalRun; },
                                [](const FairGradientMap& /*map*/) { return QuestionKind::FairGradient; },
-                               [](const GroupSharesMap& /*map*/) { return QuestionKind::GroupShares; }},
+                               [](const GroupSharesMap& /*map*/) { return QuestionKind::GroupShares; },
+                               [](const ScoreMomentsMap& /*map*/) { return QuestionKind::ScoreMoments; }},
                     map);
 }
 
@@ -124,6 +127,15 @@ PairDistance pair_distance(const FeaturesMap& map, const std::optional<PersonCon
   // The two are vectors of 0 and 1, each with so many ones at most.
   const double ones = std::min(2.0 * most, static_cast<double>(statistics::dimension(map.features)));
   return {ones, ones, true};
+}
+
+PairDistance pair_distance(const Ask& ask) {
+  if (std::holds_alternative<ScoreMomentsMap>(ask.map)) {
+    UNDERTONE_CHECK(!ask.records.persons);
+    constexpr double kSquared = statistics::kScoreDistance * statistics::kScoreDistance;
+    return {statistics::kScoreDistance * std::sqrt(static_cast<double>(ask.dimension)), kSquared, false};
+  }
+  return pair_distance(std::get<FeaturesMap>(ask.map), ask.records.persons);
 }
 
 bool contributes_to(const FeaturesMap& map, PersonContribution::Form form) noexcept {
@@ -162,6 +174,10 @@ const ClipNorm* l2_clip_of(const Bound& bound) noexcept {
   return l2 == nullptr ? nullptr : &l2->clip;
 }
 
+bool Ask::answers_in_totals() const noexcept {
+  return kind() == QuestionKind::Statistic || kind() == QuestionKind::ScoreMoments;
+}
+
 const LocalSteps* Ask::local() const noexcept {
   const auto* run = std::get_if<LocalRunMap>(&map);
   return run == nullptr ? nullptr : &run->steps;
@@ -178,6 +194,7 @@ Eigen::Index Ask::point_size(Eigen::Index model_dimension) const noexcept {
     case QuestionKind::Gradient:
     case QuestionKind::Metrics:
     case QuestionKind::LocalRun:
+    case QuestionKind::ScoreMoments:
       return model_dimension;
     case QuestionKind::GradientDifference:
     case QuestionKind::ControlledRun:
@@ -308,6 +325,8 @@ bool takes_persons(const Ask& ask) {
           [](const MinimiserMap& /*map*/) { return false; },
           // A person's records may be in several groups.
           [](const FairGradientMap& /*map*/) { return false; }, [](const GroupSharesMap& /*map*/) { return false; },
+          // The variance that is made of outer products is that of independent records.
+          [](const ScoreMomentsMap& /*map*/) { return false; },
           // Totals of persons are of feature maps.
           [&](const StatisticMap& /*map*/) {
             return ask.reports() != nullptr && ask.records.persons &&

@@ -10,6 +10,7 @@
 
 #include "shared/fairness/fair_blocks.hpp"
 #include "shared/features/feature_map.hpp"
+#include "shared/features/score_moments.hpp"
 #include "shared/geometry/domain.hpp"
 #include "shared/geometry/vertices.hpp"
 #include "shared/releases/dual_bound.hpp"
@@ -96,8 +97,14 @@ struct FairGradientMap {
 struct GroupSharesMap {
   fairness::Grouping grouping;
 };
-using RecordMap = std::variant<GradientMap, MetricsMap, GradientDifferenceMap, LocalRunMap, StatisticMap, FeaturesMap,
-                               PathMap, ScoresMap, LocalChoicesMap, MinimiserMap, FairGradientMap, GroupSharesMap>;
+/// Its score at the question's point, the score's outer product and its information, of a logistic model:
+/// [statistics::score_numbers]. @see statistics::score_moments
+struct ScoreMomentsMap {
+  statistics::ScoreTerms terms;
+};
+using RecordMap =
+    std::variant<GradientMap, MetricsMap, GradientDifferenceMap, LocalRunMap, StatisticMap, FeaturesMap, PathMap,
+                 ScoresMap, LocalChoicesMap, MinimiserMap, FairGradientMap, GroupSharesMap, ScoreMomentsMap>;
 
 /// Their kinds, as messages and digests number them.
 enum class QuestionKind : std::uint8_t {
@@ -116,10 +123,12 @@ enum class QuestionKind : std::uint8_t {
   /// At a point, a W and the groups' shares.
   FairGradient = 9,
   /// How large groups are.
-  GroupShares = 10
+  GroupShares = 10,
+  /// Scores of a regression, their outer products and information, at a point.
+  ScoreMoments = 11
 };
 /// "gradient", "metrics", "difference", "local_run", "statistic", "controlled_run", "path", "scores", "fair_gradient",
-/// "group_shares"
+/// "group_shares", "score_moments"
 [[nodiscard]] std::string_view to_string(QuestionKind kind) noexcept;
 /// Whether a question of this kind brings a point: else it is of the records themselves.
 [[nodiscard]] constexpr bool asked_at_point(QuestionKind kind) noexcept {
@@ -183,6 +192,9 @@ struct PairDistance {
 /// person-unit 6.1, 6.2. @see statistics::pairwise_bound
 /// @param persons nothing: the units are records @pre persons can contribute so to the map. @see contributes_to
 [[nodiscard]] PairDistance pair_distance(const FeaturesMap& map, const std::optional<PersonContribution>& persons);
+struct Ask;
+/// The same of whatever is asked. @pre the ask's bound is one of pairs of records
+[[nodiscard]] PairDistance pair_distance(const Ask& ask);
 
 /// Returns whether a person can contribute to a map in this way: `Mean` goes with every map, `Any` with cells, `Total`
 /// with cells and with counted sums, `Number` with the cells of one number alone, which is the map's first coordinate.
@@ -275,6 +287,9 @@ struct Ask {
   bool beside_public = false;
 
   [[nodiscard]] QuestionKind kind() const noexcept { return kind_of(map); }
+  /// Whether an answer is what a silo's records add up to, on a lattice that all silos share: else it is their mean, on
+  /// the job's lattice, and counts by the silo's weight.
+  [[nodiscard]] bool answers_in_totals() const noexcept;
   /// The steps of a local run; null of everything else.
   [[nodiscard]] const LocalSteps* local() const noexcept;
   /// What is replaced as a whole: of records that are persons', a person.

@@ -83,7 +83,13 @@ std::string canonical_text(const RecordMap& map) {
                    if (terms.attribute_alone) out += fmt::format(":attribute:{}", exact_text(terms.record_norm));
                    return out;
                  },
-                 [](const GroupSharesMap& shares) { return ":shares:" + grouping_text(shares.grouping); }},
+                 [](const GroupSharesMap& shares) { return ":shares:" + grouping_text(shares.grouping); },
+                 [](const ScoreMomentsMap& scores) {
+                   std::string out = fmt::format(":score_moments:{}", exact_text(scores.terms.record_norm));
+                   for (const statistics::Covariate& covariate : scores.terms.of)
+                     out += fmt::format(":{}{}", covariate.coordinate, covariate.two_valued ? "/2" : "");
+                   return out;
+                 }},
       map);
 }
 

@@ -35,6 +35,8 @@ const char* means_of(releases::QuestionKind kind) {
       return "the mean of fair gradients, of the model and of its adversary,";
     case releases::QuestionKind::GroupShares:
       return "the shares of the groups";
+    case releases::QuestionKind::ScoreMoments:
+      return "sums of a regression's scores, of their products and of its information";
   }
   return "";
 }
@@ -329,6 +331,13 @@ std::string describe_segment(const planning::Plan::Segment& segment, const data:
                                           : std::string(", of numbers that are scaled to [-1, 1] and cut to it"),
         laplace ? ", at " + epsilon_each(release) : "");
   }
+  if (std::holds_alternative<releases::ScoreMomentsMap>(release.ask.map))
+    return fmt::format(
+        "{} times {} over {} {} records, each record's numbers at most {:g} from any other's, with Gaussian noise of "
+        "standard deviation {:.4g} on each of {} totals",
+        segment.rounds, means_of(release.ask.kind()), release.records_drawn, block_of(release),
+        statistics::kScoreDistance, release.noise_stddev_of_mean() * static_cast<double>(release.records_drawn),
+        release.ask.dimension);
   const double stddev = release.noise_stddev_of_mean();
   const bool summed = std::holds_alternative<mechanisms::BinomialSum>(release.mechanism);
   const bool laplace = std::holds_alternative<mechanisms::LaplaceLattice>(release.mechanism);

@@ -169,7 +169,7 @@ bool sends_other_sums(const planning::Plan& plan) {
   return std::any_of(plan.segments().begin(), plan.segments().end(), [](const planning::Plan::Segment& segment) {
     const releases::QuestionKind kind = segment.release.ask.kind();
     return kind == releases::QuestionKind::Scores || kind == releases::QuestionKind::FairGradient ||
-           kind == releases::QuestionKind::GroupShares;
+           kind == releases::QuestionKind::GroupShares || kind == releases::QuestionKind::ScoreMoments;
   });
 }
 
@@ -441,6 +441,13 @@ std::vector<std::string> mechanisms_of(const jobs::Job& job, const planning::Pla
               if (features != nullptr) return "Gaussian noise, exactly rounded to a lattice, on " + bounded();
               if (const std::string fair = fair_statement(release.ask); !fair.empty())
                 return "Gaussian noise, exactly rounded to a lattice, on " + fair;
+              if (std::holds_alternative<releases::ScoreMomentsMap>(release.ask.map))
+                return fmt::format(
+                    "Gaussian noise, exactly rounded to a lattice, on integer totals of each record's score in a "
+                    "logistic regression, of the score's products and of its information; whatever the point is at "
+                    "which they are asked for, those of two records are at most {:g} apart before they are rounded, and "
+                    "the noise covers the rounding",
+                    statistics::kScoreDistance);
               return fmt::format("Gaussian noise, exactly rounded to a lattice, on sums of {} clipped to {}", summed,
                                  clip_statement(release.ask.bound));
             },

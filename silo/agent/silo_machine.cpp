@@ -86,6 +86,33 @@ std::string misfit_of_fairness(const jobs::Job& job, const releases::Ask& ask) {
   return sound ? "" : "a fair gradient's numbers are out of range";
 }
 
+/// The same of a regression's score moments.
+std::string misfit_of_scores(const jobs::Job& job, const releases::Ask& ask) {
+  const auto* scores = std::get_if<releases::ScoreMomentsMap>(&ask.map);
+  if (scores == nullptr) return "";
+  const models::LinearModel* linear = job.model->linear();
+  if (linear == nullptr || linear->loss() != models::Loss::Logistic || linear->linear_loss().logit_max() ||
+      !linear->intercept() || job.projection)
+    return "scores of a regression are of logistic models of the data's own columns, with an intercept";
+  const auto* pair = std::get_if<releases::PairBound>(&ask.bound);
+  const auto* sum = std::get_if<releases::SumForm>(&ask.form);
+  if (pair == nullptr || pair->norm != releases::PairBound::Norm::L2 || sum == nullptr || sum->noise_norm ||
+      sum->of_reports || ask.beside_public || ask.records.block != releases::Block::Training || ask.records.slice)
+    return "scores of a regression are sums over all training records, which pairs of records bound in l2";
+  const std::vector<statistics::Covariate>& of = scores->terms.of;
+  const bool ascend = std::adjacent_find(of.begin(), of.end(), [](const auto& one, const auto& next) {
+                        return one.coordinate >= next.coordinate;
+                      }) == of.end();
+  if (!ascend || of.size() > statistics::kCovariatesMax ||
+      (!of.empty() && of.back().coordinate >= static_cast<std::size_t>(linear->features())))
+    return "the covariates of a regression are some of the features, each once";
+  if (!(scores->terms.record_norm >= 1.0) || !std::isfinite(scores->terms.record_norm))
+    return "the length that records of a regression are scaled by is out of range";
+  if (ask.dimension != statistics::score_numbers(scores->terms.covariates()))
+    return fmt::format("{} numbers of {} covariates, which have others", ask.dimension, scores->terms.covariates());
+  return "";
+}
+
 /// Whether an oracle has an answer to the ask: what a job's parser sees to, and an oracle stops the process for.
 Status check_answerable(const jobs::Job& job, const releases::Ask& ask) {
   const auto refuse = [](const std::string& why) { return Error{ErrorCode::InvalidConfig, why}; };
@@ -142,6 +169,7 @@ Status check_answerable(const jobs::Job& job, const releases::Ask& ask) {
     if (linear && job.model->linear() == nullptr)
       return refuse("paths, scores, minimisers, reports and bounds in dual norms are of linear models alone");
     if (const std::string why = misfit_of_fairness(job, ask); !why.empty()) return refuse(why);
+    if (const std::string why = misfit_of_scores(job, ask); !why.empty()) return refuse(why);
     if (std::holds_alternative<releases::MinimiserMap>(ask.map) &&
         (job.model->linear()->loss() != models::Loss::Logistic || job.model->linear()->linear_loss().logit_max()))
       return refuse("the objective that is perturbed is a logistic loss without a largest logit");

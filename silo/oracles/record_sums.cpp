@@ -350,6 +350,38 @@ class LinearSums final : public RecordSums {
     }
   }
 
+  void score_moments(const Eigen::VectorXd& point, const statistics::ScoreTerms& terms,
+                     const mechanisms::Lattice& lattice, const Drawn& drawn, std::span<std::int64_t> sum) override {
+    UNDERTONE_CHECK(model_.loss() == models::Loss::Logistic && model_.intercept() && !drawn.counted &&
+                    drawn.persons == nullptr);
+    const Eigen::Index p = terms.covariates();
+    UNDERTONE_CHECK(static_cast<Eigen::Index>(sum.size()) == statistics::score_numbers(p));
+    const auto units = static_cast<double>(lattice.clip);
+    Numbers factors{};
+    Numbers norms_squared{};
+    Eigen::VectorXd covariates(p);
+    Eigen::VectorXd numbers(statistics::score_numbers(p));
+    std::fill(sum.begin(), sum.end(), 0);
+    for (std::span<const std::int64_t> left = drawn.positions; !left.empty();) {
+      const std::span<const std::int64_t> now = left.first(std::min(kTogether, left.size()));
+      left = left.subspan(now.size());
+      derivatives(point, drawn, now, factors, norms_squared);
+      for (std::size_t i = 0; i < now.size(); ++i) {
+        const auto record = drawn.block.features.col(now[i]);
+        for (Eigen::Index j = 0; j + 1 < p; ++j) {
+          const statistics::Covariate& of = terms.of[static_cast<std::size_t>(j)];
+          const double own = record[static_cast<Eigen::Index>(of.coordinate)];
+          covariates[j] = (of.two_valued ? 2.0 * own - 1.0 : own) / terms.record_norm;
+        }
+        covariates[p - 1] = 1.0 / terms.record_norm;
+        // The loss's factor is p - y.
+        statistics::score_moments(-factors[i], covariates, numbers);
+        for (std::size_t j = 0; j < sum.size(); ++j)
+          sum[j] += static_cast<std::int64_t>(std::nearbyint(numbers[static_cast<Eigen::Index>(j)] * units));
+      }
+    }
+  }
+
   void metrics(const Eigen::VectorXd& point, const mechanisms::Lattice& lattice, const Drawn& drawn,
                std::span<std::int64_t> sum) override {
     add_metrics(model_, point, lattice, drawn, sum);
@@ -530,6 +562,12 @@ void RecordSums::fair_gradients(const Eigen::VectorXd& /*point*/, const fairness
 
 void RecordSums::group_shares(const fairness::Grouping& /*grouping*/, const mechanisms::Lattice& /*lattice*/,
                               const Drawn& /*drawn*/, std::span<std::int64_t> /*sum*/) {
+  UNDERTONE_CHECK(false);
+}
+
+void RecordSums::score_moments(const Eigen::VectorXd& /*point*/, const statistics::ScoreTerms& /*terms*/,
+                               const mechanisms::Lattice& /*lattice*/, const Drawn& /*drawn*/,
+                               std::span<std::int64_t> /*sum*/) {
   UNDERTONE_CHECK(false);
 }
 

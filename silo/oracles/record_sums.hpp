@@ -8,6 +8,7 @@
 #include <span>
 
 #include "shared/fairness/fair_blocks.hpp"
+#include "shared/features/score_moments.hpp"
 #include "shared/mechanisms/lattice.hpp"
 #include "shared/mechanisms/selection/clamped_sum.hpp"
 #include "shared/models/model.hpp"
@@ -91,6 +92,13 @@ class RecordSums {
   /// @param sum [cells] out, lattice units
   virtual void group_shares(const fairness::Grouping& grouping, const mechanisms::Lattice& lattice, const Drawn& drawn,
                             std::span<std::int64_t> sum);
+  /// Of the score moments of a logistic regression, each number rounded to the nearest unit: replacing a record moves
+  /// the sum by at most kScoreDistance times the units of 1, and by the root of how many numbers there are, which
+  /// rounding adds. Of logistic models with an intercept, as `dual_gradients`. @param point [d], whatever stands there
+  /// @param lattice of which `clip` units are 1 @param sum [statistics::score_numbers] out, lattice units
+  /// @pre the whole of what is drawn is counted
+  virtual void score_moments(const Eigen::VectorXd& point, const statistics::ScoreTerms& terms,
+                             const mechanisms::Lattice& lattice, const Drawn& drawn, std::span<std::int64_t> sum);
   /// Hands on each record's gradient by itself, neither clipped nor made of integers: for what randomises records one
   /// by one. Of linear models, as `dual_gradients`. @param use is called with [d], in the order of positions
   virtual void each_gradient(const Eigen::VectorXd& point, const Drawn& drawn,

@@ -190,6 +190,10 @@ std::vector<std::int64_t> exact_sum(const queries::Question& question, const pla
                         [&](const releases::GroupSharesMap& shares) {
                           of_model().group_shares(shares.grouping, clipped_to(), records, sum);
                         },
+                        [&](const releases::ScoreMomentsMap& scores) {
+                          of_model().score_moments(queries::point_of(question), scores.terms, release.lattice(),
+                                                   records, sum);
+                        },
                         // Sums of several parts of the records, and what is no sum without noise.
                         [](const releases::PathMap& /*map*/) { UNDERTONE_CHECK(false); },
                         [](const releases::LocalRunMap& /*map*/) { UNDERTONE_CHECK(false); },
@@ -360,16 +364,16 @@ queries::Answer draw_and_sum(const queries::Query& query, const planning::Releas
   auto drawn = draw_exact_sum(query, planned, data, sums, stream);
   const planning::Release& release = drawn.release;
   std::vector<std::int64_t>& sum = drawn.sum;
-  const bool statistic = release.ask.kind() == releases::QuestionKind::Statistic;
+  const bool totals = release.ask.answers_in_totals();
   return std::visit(
       Overloaded{[&](const mechanisms::GaussianLattice& gaussian) -> queries::Answer {
                    add_gaussian(gaussian, stream, sum);
-                   if (statistic) return queries::NoisedSums{queries::totals_to_wire(sum, release)};
+                   if (totals) return queries::NoisedSums{queries::totals_to_wire(sum, release)};
                    return queries::NoisedSums{queries::to_wire(sum, release, wire)};
                  },
                  [&](const mechanisms::LaplaceLattice& laplace) -> queries::Answer {
                    stream.add_laplace(laplace.noise, sum);
-                   if (statistic) return queries::NoisedSums{queries::totals_to_wire(sum, release)};
+                   if (totals) return queries::NoisedSums{queries::totals_to_wire(sum, release)};
                    return queries::NoisedSums{queries::to_wire(sum, release, wire)};
                  },
                  [&](const mechanisms::GeneralisedGaussianLattice& generalised) -> queries::Answer {
@@ -386,7 +390,7 @@ queries::Answer draw_and_sum(const queries::Query& query, const planning::Releas
                  [](const mechanisms::PerturbedObjective& /*above*/) -> queries::Answer { UNDERTONE_CHECK(false); },
                  [&](const mechanisms::ExactPublicSum& exact) -> queries::Answer {
                    UNDERTONE_CHECK(exact.records.block() == release.ask.records.block);
-                   if (statistic) return queries::PublicSums{queries::totals_to_wire(sum, release)};
+                   if (totals) return queries::PublicSums{queries::totals_to_wire(sum, release)};
                    return queries::PublicSums{queries::to_wire(sum, release, wire)};
                  },
                  // Its counts are for shufflers alone: @see draw_and_count

@@ -20,6 +20,7 @@ namespace undertone::tests {
     case releases::QuestionKind::Scores:
     case releases::QuestionKind::FairGradient:
     case releases::QuestionKind::GroupShares:
+    case releases::QuestionKind::ScoreMoments:
       break;
   }
   UNDERTONE_CHECK(false);
