@@ -88,7 +88,7 @@ int run_simulate(const SimulateArguments& arguments) {
   if (!outcome) return service::fail(outcome.error());
   for (const std::string& verdict : verdicts) fmt::print("{}\n", verdict);
   const std::filesystem::path result = std::filesystem::path(arguments.out) / "result.json";
-  if (!outcome->statistics.empty()) {
+  if (!outcome->statistics.empty() || outcome->regression) {
     const Result<std::string> written = read_file(result, operators::kResultBytesMax);
     if (!written) return service::fail(written.error());
     fmt::print("{}", operators::statistic_lines(nlohmann::ordered_json::parse(*written).at("statistics")));

@@ -55,6 +55,7 @@ Status report(const Deployment& deployment, const std::filesystem::path& job_fil
   const Json result = Json::parse(text, nullptr, false);
   if (result.is_discarded()) return Error{ErrorCode::Internal, "result.json is not JSON"};
   if (!deployment.job().model) return report_statistics(deployment, result);
+  if (!jobs::is_evaluated(deployment.job())) return report_statistics(deployment, result);
   const Json& last = result.at("metrics").back();
   UNDERTONE_TRY(const algorithms::MetricsRow plain, simulation::simulate_without_privacy(job_file));
 
@@ -81,6 +82,7 @@ Status report(const Deployment& deployment, const std::filesystem::path& job_fil
   if (last.contains("majority_class_accuracy"))
     fmt::print("  {:<16} {:.4g}\n", "majority class", last.at("majority_class_accuracy").get<double>());
   for (const Json& verdict : result.value("verdicts", Json::array())) fmt::print("  {}\n", verdict.get<std::string>());
+  if (result.contains("statistics")) fmt::print("\n{}", statistic_lines(result.at("statistics")));
   fmt::print(
       "\n{} What a job's file says of parameters is not private and not charged: if they were chosen by looking "
       "at the data, that is not covered.\nResults: {}\n",

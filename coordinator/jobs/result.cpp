@@ -299,6 +299,10 @@ Result<ResultTexts> result_texts(const RunReport& report) {
     result["statistics"] = Json::array();
     UNDERTONE_TRY(put_statistics(report, costs, result["statistics"]));
   }
+  if (report.outcome && report.outcome->regression) {
+    result["statistics"] = Json::array({regression_row(report.job, *report.outcome->regression)});
+    put_multiplicity(result["statistics"]);
+  }
   ResultTexts out{result.dump(2) + "\n", ""};
   if (report.outcome && report.job.model) out.model = model_of(report).dump(2) + "\n";
   return out;

@@ -6,6 +6,7 @@
 #include "shared/algorithms/one_round/statistics.hpp"
 #include "shared/base/overloaded.hpp"
 #include "shared/jobs/released_function.hpp"
+#include "shared/jobs/stated_regression.hpp"
 #include "shared/jobs/stated_statistics.hpp"
 #include "shared/jobs/stated_survival.hpp"
 #include "shared/jobs/stated_vectors.hpp"
@@ -202,6 +203,27 @@ Status put_answers(const jobs::Job& job, const algorithms::Estimate& estimate,
     out["by_silo"].push_back(std::move(one));
   }
   return {};
+}
+
+Json regression_row(const jobs::Job& job, const algorithms::FoundRegression& found) {
+  constexpr double kConfidence = 0.95;
+  const jobs::StatedQuestion stated =
+      jobs::state_regression(job, found, *statistics::Confidence::create(kConfidence));
+  const std::string label = data::label_column(job.schema);
+  const auto* binary = std::get_if<data::BinaryLabel>(&job.schema.label);
+  Json out = {{"statistic", fmt::format("logistic regression of {}", binary == nullptr
+                                                                        ? label
+                                                                        : fmt::format("{}={}", label, binary->positive))},
+              {"silos", found.silos},
+              {"records", found.records},
+              {"kind", "logistic_regression"},
+              {"confidence", kConfidence},
+              {"response", label},
+              {"estimates", estimates_of(stated)}};
+  put_tests(stated, out);
+  put_regression(stated, out);
+  out["by_silo"] = Json::array();
+  return out;
 }
 
 }  // namespace undertone::coordinator

@@ -103,10 +103,10 @@ std::string bar_figure(const std::string& title, const std::vector<FigureRow>& a
   return framed(title, all.size() - rows.size(), y + 20.0, content + ends_of(axis, y + 14.0));
 }
 
-std::string forest_figure(const std::string& title, const std::vector<FigureRow>& all) {
+std::string forest_figure(const std::string& title, const std::vector<FigureRow>& all, bool together) {
   if (all.empty()) return "";
   std::vector<FigureRow> rows = first_of(all);
-  rows.back() = all.back();  // over all silos
+  if (together) rows.back() = all.back();
   const Scale axis = axis_over(rows, false, kNames, kWidth - kMargin);
   std::string content;
   if (axis.low < 0.0 && axis.high > 0.0)
@@ -115,14 +115,14 @@ std::string forest_figure(const std::string& title, const std::vector<FigureRow>
   double y = 0.0;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const FigureRow& row = rows[i];
-    const bool together = i + 1 == rows.size();
+    const bool stands_out = together && i + 1 == rows.size();
     content += label(kNames - 6.0, y + 13.0, "end", row.name);
     if (is_drawn(row.interval.low) && is_drawn(row.interval.high))
       content += line(axis.at(*row.interval.low), y + 9.0, axis.at(*row.interval.high), y + 9.0,
-                      together ? " stroke-width=\"3\"" : "");
+                      stands_out ? " stroke-width=\"3\"" : "");
     if (is_drawn(row.value))
       content += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\" fill=\"currentColor\"/>\n",
-                             axis.at(*row.value), y + 9.0, together ? 5 : 3);
+                             axis.at(*row.value), y + 9.0, stands_out ? 5 : 3);
     y += kRowHeight;
   }
   return framed(title, all.size() - rows.size(), y + 20.0, content + ends_of(axis, y + 14.0));

@@ -79,7 +79,18 @@ std::string forest_of(const ReportedStatistic& statistic, std::size_t place) {
   }
   const ReportedEstimate& all = statistic.estimates[place];
   rows.push_back({"all silos", all.value, all.noise});
-  return forest_figure(fmt::format("{}: {} by silo", statistic.name, all.name), rows);
+  return forest_figure(fmt::format("{}: {} by silo", statistic.name, all.name), rows, true);
+}
+
+/// Coefficients of a regression, each with its interval for the population: those of no effect hold 0.
+std::string coefficients_figure(const ReportedStatistic& statistic) {
+  std::vector<FigureRow> rows;
+  for (const ReportedEstimate& estimate : statistic.estimates) {
+    const bool other = estimate.name.starts_with("odds ratio of ") || estimate.name == "(intercept)";
+    if (!other && estimate.population) rows.push_back({estimate.name, estimate.value, *estimate.population});
+  }
+  return forest_figure(fmt::format("{}: log odds ratios, with intervals for the population", statistic.name), rows,
+                       false);
 }
 
 std::string figures_of(const ReportedStatistic& statistic) {
@@ -90,6 +101,7 @@ std::string figures_of(const ReportedStatistic& statistic) {
       bars.push_back({estimate.name, estimate.value, estimate.noise});
     return bar_figure(statistic.name, bars);
   }
+  if (statistic.kind == "logistic_regression") return coefficients_figure(statistic);
   const bool by_silo = statistic.kind == "regression" || statistic.kind == "mean" || statistic.kind == "sum" ||
                        statistic.kind == "variance" || statistic.kind == "count";
   std::string out;

@@ -152,6 +152,8 @@ Result<RunNumbers> outcome_of(const Sweep& sweep, PlannedCells& plans, const Swe
   UNDERTONE_TRY(const std::unique_ptr<algorithms::FederatedAlgorithm> algorithm,
                 simulation::algorithm_of(job, planned->cohort, sweep.plan.job.parent_path()));
   UNDERTONE_TRY(const algorithms::Outcome outcome, cohort.train(*algorithm));
+  if (outcome.metrics.empty())
+    return Error{ErrorCode::InvalidArgument, "a sweep compares evaluations, and no silo of the job holds records out"};
   RunNumbers out;
   out.json["epsilon"] = sweep.plan.noiseless ? Json(nullptr) : Json(epsilon);
   const algorithms::MetricsRow& last = outcome.metrics.back();

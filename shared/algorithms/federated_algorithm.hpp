@@ -2,6 +2,7 @@
 
 #include <Eigen/Core>
 #include <map>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <variant>
@@ -11,6 +12,7 @@
 #include "shared/base/result.hpp"
 #include "shared/folds/fold.hpp"
 #include "shared/queries/query.hpp"
+#include "shared/statistics/score_fit.hpp"
 
 namespace undertone::algorithms {
 
@@ -39,11 +41,20 @@ struct Estimate {
   friend bool operator==(const Estimate&, const Estimate&) = default;
 };
 
+/// The regression that a run of scores found.
+struct FoundRegression {
+  statistics::ScoreTerms terms;  // the constant comes last
+  statistics::ScoreFit fit;
+  std::uint64_t silos = 0;   // that answered the last round
+  std::int64_t records = 0;  // of theirs
+};
+
 /// What a run produced.
 struct Outcome {
   std::map<std::string, Eigen::VectorXd> vectors;  // such as "weights": [d]
   std::vector<MetricsRow> metrics;
   std::vector<Estimate> statistics;
+  std::optional<FoundRegression> regression = {};
 };
 
 struct Finished {

@@ -34,7 +34,8 @@ struct MethodTraits {
   bool one_whole_step = false;      // its output is the start less the mean answer, nothing else
   std::uint64_t local_steps = 0;    // a silo's own between two messages; 0: silos answer with gradients
   /// What a record's contribution is bounded in: a job has to give the bound that its method asks for.
-  enum class BoundedIn : std::uint8_t { L2, EveryCoordinate, PublicRange };
+  /// ItsMap: the job gives none, since what is asked for bounds pairs of records by itself.
+  enum class BoundedIn : std::uint8_t { L2, EveryCoordinate, ItsMap };
   BoundedIn bounded_in = BoundedIn::L2;
   double clip_exponent = 2.0;  // of bounded_in L2: above 2 it is the dual norm l_q of the method's own, up to infinity
   bool generalised_noise = false;  // where a job does not name the law of its noise it is a generalised Gaussian's
@@ -50,6 +51,7 @@ struct MethodTraits {
   bool needs_public_records = false;
   bool attribute_alone = false;  // it can protect records' sensitive attributes alone
   bool centred = false;          // answers are relative to a public centre, so that a sum of weights below 1 moves it
+  bool states_intervals = false;  // its outcome says how sure it is: where no silo holds records out, nobody evaluates
   bool records_report = false;   // each record's answer is randomised by itself: it is epsilon-DP, and once in the run
 };
 

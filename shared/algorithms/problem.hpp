@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "shared/features/score_moments.hpp"
 #include "shared/folds/fold.hpp"
 #include "shared/geometry/proximal_step.hpp"
 #include "shared/planning/plan.hpp"
@@ -27,6 +28,7 @@ struct Problem {
   bool attribute_alone = false;  // is protected, of each record
   double record_norm = 1.0;      // of what the model reads of a record, at most
   double clip = 1.0;             // that a job asks records' gradients to be clipped to
+  std::vector<statistics::Covariate> covariates = {};  // of a regression on the schema's features. @see covariates_of
 
   /// The starting point w_0, as it crosses the wire. It is public.
   [[nodiscard]] Eigen::VectorXd start() const;

@@ -1,5 +1,7 @@
 #include "shared/algorithms/table.hpp"
 
+#include <algorithm>
+
 #include "shared/algorithms/fair/dp_fermi.hpp"
 #include "shared/algorithms/frank_wolfe/constrained_frank_wolfe.hpp"
 #include "shared/algorithms/frank_wolfe/one_shot_frank_wolfe.hpp"
@@ -22,6 +24,7 @@
 #include "shared/algorithms/proximal/proximal_sgd.hpp"
 #include "shared/algorithms/proximal/spider.hpp"
 #include "shared/algorithms/public/throw_away.hpp"
+#include "shared/algorithms/scoring/fisher_scoring.hpp"
 #include "shared/algorithms/sgd/accelerated_sgd.hpp"
 #include "shared/algorithms/sgd/local_sgd.hpp"
 #include "shared/algorithms/sgd/localized_subgradient.hpp"
@@ -71,6 +74,7 @@ constexpr NamedMethod kMethods[] = {
     {TreeFrankWolfe::kName, TreeFrankWolfe::parse},
     {ThrowAway::kName, ThrowAway::parse},
     {DpFermi::kName, DpFermi::parse},
+    {FisherScoring::kName, FisherScoring::parse, false, true},
 };
 
 }  // namespace
@@ -81,6 +85,11 @@ std::vector<std::string_view> algorithm_kinds() {
   std::vector<std::string_view> names;
   for (const NamedMethod& method : kMethods) names.push_back(method.name);
   return names;
+}
+
+bool is_unconstrained(std::string_view name) {
+  return std::any_of(std::begin(kMethods), std::end(kMethods),
+                     [&](const NamedMethod& method) { return method.name == name && method.unconstrained; });
 }
 
 std::vector<std::string_view> method_names() {

@@ -39,6 +39,10 @@ bool is_scaled(const AskedAggregation& asked, const AlgorithmChoice& algorithm, 
   const bool models_answer = (*algorithm.method)->traits().local_steps > 0;
   const bool moments = model.moments() != nullptr;
   const bool votes = (*algorithm.method)->traits().bounded_in == algorithms::MethodTraits::BoundedIn::EveryCoordinate;
+  const bool adds_up = (*algorithm.method)->traits().bounded_in == algorithms::MethodTraits::BoundedIn::ItsMap;
+  if (asked.scaled && *asked.scaled && adds_up)
+    problems.add("/aggregation/missing_silos",
+                 "expected \"renormalised\": silos' totals are added up, of those that answer");
   if (asked.scaled && *asked.scaled && votes)
     problems.add("/aggregation/missing_silos",
                  "expected \"renormalised\": silos vote, and votes are of those that "
@@ -46,7 +50,7 @@ bool is_scaled(const AskedAggregation& asked, const AlgorithmChoice& algorithm, 
   if (asked.scaled && *asked.scaled && (*algorithm.method)->traits().centred)
     problems.add("/aggregation/missing_silos",
                  "expected \"renormalised\": answers are relative to a centre, which only whole weights keep in place");
-  if (!asked.scaled) return algorithm.theorem && !models_answer && !moments && !votes;
+  if (!asked.scaled) return algorithm.theorem && !models_answer && !moments && !votes && !adds_up;
   if (*asked.scaled && models_answer)
     problems.add("/aggregation/missing_silos",
                  "expected \"renormalised\": local runs answer with models, not gradients");
@@ -64,6 +68,8 @@ void check_robust(const folds::Aggregation& aggregation, const AlgorithmChoice& 
   if (algorithm.method &&
       (*algorithm.method)->traits().bounded_in == algorithms::MethodTraits::BoundedIn::EveryCoordinate)
     problems.add("/aggregation/kind", "expected \"mean\": silos vote, and votes are counted");
+  if (algorithm.method && (*algorithm.method)->traits().bounded_in == algorithms::MethodTraits::BoundedIn::ItsMap)
+    problems.add("/aggregation/kind", "expected \"mean\": silos' totals are added up");
   // Of a method that asks for more than gradients an answer is longer than the model.
   Eigen::Index numbers = model.dimension();
   if (algorithm.method && problems.none() &&

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <memory>
 
+#include "shared/algorithms/table.hpp"
 #include "shared/algorithms/with_evaluation.hpp"
 #include "shared/base/contained.hpp"
 #include "shared/jobs/aggregation_section.hpp"
@@ -39,7 +40,7 @@ algorithms::GradientShape gradients_of(const JobTerms& job) {
 
 planning::Schedule schedule_with(const Job& job, const algorithms::GradientShape& shape) {
   planning::Schedule out = job.algorithm->schedule(shape);
-  if (job.model) out = algorithms::WithEvaluation::schedule(out, *job.model, job.evaluation_every);
+  if (is_evaluated(job)) out = algorithms::WithEvaluation::schedule(out, *job.model, job.evaluation_every);
   for (planning::ScheduledRounds& part : out) {
     // A question of statistics says itself how a person contributes to it.
     if (!part.ask.records.persons) part.ask.records.persons = job.person;
@@ -141,22 +142,27 @@ Result<ReadJob> read_job(const nlohmann::json& document, config::Problems& probl
   ModelChoice choice = parse_model(root.object("model"), schema, features);
   const models::Model& model = choice.model;
 
-  root.otherwise("domain", default_domain(model));
+  const auto asked_of = document.find("algorithm");
+  const bool unconstrained = asked_of != document.end() && asked_of->is_object() && asked_of->contains("kind") &&
+                             (*asked_of)["kind"].is_string() &&
+                             algorithms::is_unconstrained((*asked_of)["kind"].get_ref<const std::string&>());
+  root.otherwise("domain", default_domain(model, unconstrained));
   geometry::Domain domain =
-      parse_domain(root.object("domain", "default: a ball of radius 10; of moments and networks the whole space"));
+      parse_domain(root.object("domain", "default: a ball of radius 10; of moments, networks and fisher_scoring the whole space"));
   if (Status fits = domain.fits(model.dimension()); !fits && model.dimension() > 0) {
     problems.add("/domain", fits.error().message);
     domain = geometry::Domain::whole_space();
   }
-  root.otherwise("regulariser", default_regulariser(model));
+  root.otherwise("regulariser", default_regulariser(model, unconstrained));
   const geometry::Regulariser regulariser = parse_regulariser(
-      root.object("regulariser", "default: l2 of strength 0.001; of moments and networks none"), model.regularised());
+      root.object("regulariser", "default: l2 of strength 0.001; of moments, networks and fisher_scoring none"), model.regularised());
 
   const Wire wire = parse_wire(root);
 
   algorithms::Problem problem{model.dimension(), domain, regulariser, wire.points};
   problem.groups = static_cast<std::uint32_t>(data::group_count(schema));
   problem.classes = static_cast<std::uint32_t>(data::class_count(schema));
+  problem.covariates = covariates_of(schema);
   if (!model.is_convex() && problems.none()) problem.start_near(model.start(choice.seed));
   std::optional<Initial> initial;
   if (root.has("initial")) {
@@ -242,6 +248,10 @@ Result<ReadJob> read_job(const nlohmann::json& document, config::Problems& probl
                  fmt::format("missing: {} has scales that follow from it", (*algorithm.method)->name()));
   if (algorithm.method && privacy.unit == releases::Unit::SensitiveAttribute)
     check_attribute_alone(algorithm, schema, shuffled, problems);
+  if (algorithm.method && projection &&
+      (*algorithm.method)->traits().bounded_in == algorithms::MethodTraits::BoundedIn::ItsMap)
+    problems.add("/projection", fmt::format("expected none: the coefficients of {} are of the data's own columns",
+                                            (*algorithm.method)->name()));
   if (algorithm.method && problems.none()) check_parts(algorithm, model, shuffled, cohort, problems);
   if (algorithm.method && !projection) check_smoothness((*algorithm.method)->traits(), model, schema, problems);
   if (model.moments() != nullptr && problems.none()) check_moments(*algorithm.method, problem, problems);
@@ -332,6 +342,19 @@ Result<ReadJob> read_job(const nlohmann::json& document, config::Problems& probl
   return ReadJob(std::move(job), *std::move(algorithm.method), std::nullopt, problems.file());
 }
 
+std::vector<statistics::Covariate> covariates_of(const data::Schema& schema) {
+  std::vector<statistics::Covariate> out;
+  std::size_t at = 0;
+  for (const data::FeatureColumn& column : schema.features) {
+    const auto* list = std::get_if<data::CategoricalColumn>(&column);
+    const bool compared = list != nullptr && !list->others_allowed;
+    const std::size_t width = encoded_width(column);
+    for (std::size_t i = compared ? 1 : 0; i < width; ++i) out.push_back({at + i, compared && width == 2});
+    at += width;
+  }
+  return out;
+}
+
 double record_norm(const models::Model& model, const data::Schema& schema) {
   double squares = model.linear() == nullptr || model.linear()->intercept() ? 1.0 : 0.0;
   for (const data::FeatureColumn& column : schema.features) {
@@ -345,6 +368,12 @@ double record_norm(const models::Model& model, const data::Schema& schema) {
 std::vector<std::string> feature_names(const JobTerms& job) {
   if (!job.projection || job.standardised) return data::encoded_names(job.schema);
   return component_names(job.projection->directions.cols());
+}
+
+bool is_evaluated(const Job& job) {
+  if (!job.model) return false;
+  const auto holds_out = [](const CohortMember& member) { return member.facts.holdout_records > 0; };
+  return !job.algorithm->traits().states_intervals || std::any_of(job.cohort.begin(), job.cohort.end(), holds_out);
 }
 
 planning::Schedule schedule_of(const Job& job) { return schedule_with(job, gradients_of(job)); }
@@ -409,6 +438,7 @@ std::unique_ptr<algorithms::FederatedAlgorithm> make_algorithm_with(const Job& j
     setup.rounds = job.algorithm->extent().rounds;
     made = std::make_unique<algorithms::WithPublicRecords>(std::move(made), std::move(setup));
   }
+  if (!is_evaluated(job)) return made;
   return std::make_unique<algorithms::WithEvaluation>(std::move(made), *job.model, job.evaluation_every);
 }
 

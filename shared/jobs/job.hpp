@@ -162,6 +162,14 @@ inline constexpr std::size_t kJobBytesMax = std::size_t{1} << 20U;
 /// The parser behind it. @param problems may be a recording one
 [[nodiscard]] Result<ReadJob> read_job(const nlohmann::json& document, config::Problems& problems);
 
+/// Whether the job's model is evaluated on what silos hold out: every model is, but one whose outcome says by itself how
+/// sure it is and of which no silo holds records out.
+[[nodiscard]] bool is_evaluated(const Job& job);
+
+/// The covariates of a regression on a schema's features, which stay independent beside a constant: all but the first
+/// value of each list in which no other value is allowed, since the indicators of its values add up to 1.
+[[nodiscard]] std::vector<statistics::Covariate> covariates_of(const data::Schema& schema);
+
 /// A bound on the norm of what a model reads of a record: encoded numbers lie in [-1, 1], of a category's at most one
 /// is 1, and an intercept is a 1 beside them. Of projected records nothing is known.
 [[nodiscard]] double record_norm(const models::Model& model, const data::Schema& schema);

@@ -39,7 +39,11 @@ void check_calibration(const NoiseChoice& choice, const algorithms::Method& meth
                                        "above 0, and {}",
                                        *other));
   }
-  if (method->traits().bounded_in != algorithms::MethodTraits::BoundedIn::L2 || method->traits().records_report) {
+  if (method->traits().bounded_in == algorithms::MethodTraits::BoundedIn::ItsMap) {
+    problems.add(kPointer, fmt::format("expected \"accountant\": {} shares out by itself what silos promise",
+                                       method->name()));
+  } else if (method->traits().bounded_in != algorithms::MethodTraits::BoundedIn::L2 ||
+             method->traits().records_report) {
     problems.add(kPointer, fmt::format("expected \"accountant\": nobody chooses a noise of {}, which has none that is "
                                        "Gaussian",
                                        method->name()));
@@ -68,9 +72,9 @@ void check_shuffled(const Shuffle& shuffle, const AroundShuffle& job, config::Pr
     problems.add("/algorithm/kind",
                  fmt::format("{} no shuffled form: expected an algorithm of gradients that are clipped in l2",
                              traits.local_steps > 0 ? std::string("local runs have")
-                             : traits.bounded_in == algorithms::MethodTraits::BoundedIn::L2
-                                 ? fmt::format("{} has", job.algorithm->name())
-                                 : std::string("selections have")));
+                             : traits.bounded_in == algorithms::MethodTraits::BoundedIn::EveryCoordinate
+                                 ? std::string("selections have")
+                                 : fmt::format("{} has", job.algorithm->name())));
   if (shuffle.form == Shuffle::Form::Reports && !traits.shuffled_reports)
     problems.add("/privacy/shuffle/form", "reports are of noisy_minibatch_sgd alone: expected shares, counts or bits");
   if (job.with_replacement)

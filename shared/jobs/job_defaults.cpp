@@ -2,13 +2,13 @@
 
 namespace undertone::jobs {
 
-nlohmann::json default_domain(const models::Model& model) {
-  if (model.moments() != nullptr || !model.is_convex()) return {{"kind", "whole_space"}};
+nlohmann::json default_domain(const models::Model& model, bool unconstrained) {
+  if (unconstrained || model.moments() != nullptr || !model.is_convex()) return {{"kind", "whole_space"}};
   return {{"kind", "l2_ball"}, {"radius", 10}};
 }
 
-nlohmann::json default_regulariser(const models::Model& model) {
-  if (model.moments() != nullptr || !model.is_convex()) return {{"kind", "none"}};
+nlohmann::json default_regulariser(const models::Model& model, bool unconstrained) {
+  if (unconstrained || model.moments() != nullptr || !model.is_convex()) return {{"kind", "none"}};
   return {{"kind", "l2"}, {"strength", 0.001}};
 }
 

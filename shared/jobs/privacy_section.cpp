@@ -122,6 +122,14 @@ Privacy parse_privacy(config::Section section, bool statistics) {
 releases::Bound bound_of(const Privacy& privacy, const algorithms::Method& method, config::Problems& problems) {
   using BoundedIn = algorithms::MethodTraits::BoundedIn;
   const bool by_coordinate = method->traits().bounded_in == BoundedIn::EveryCoordinate;
+  if (method->traits().bounded_in == BoundedIn::ItsMap) {
+    for (const auto& [key, given] : {std::pair("clip_norm", privacy.clip_norm.has_value()),
+                                     std::pair("coordinate_bound", privacy.coordinate_bound.has_value())})
+      if (given)
+        problems.add(fmt::format("/privacy/{}", key),
+                     fmt::format("expected none: what {} asks for has a bound of its own", method->name()));
+    return releases::PairBound{releases::PairBound::Norm::L2};
+  }
   const char* wanted_key = by_coordinate ? "coordinate_bound" : "clip_norm";
   const char* other_key = by_coordinate ? "clip_norm" : "coordinate_bound";
   const std::optional<double>& wanted = by_coordinate ? privacy.coordinate_bound : privacy.clip_norm;

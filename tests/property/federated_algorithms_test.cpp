@@ -169,6 +169,29 @@ Eigen::VectorXd textbook_fair_gradient(const models::Model& model, const models:
   return out;
 }
 
+/// A record's score, half of its square by the root of a half, and four times its information, of a logistic model.
+Eigen::VectorXd textbook_scores(const models::Model& model, const models::Records& records, Eigen::Index j,
+                                const statistics::ScoreTerms& terms, const Eigen::VectorXd& point) {
+  const Eigen::Index p = terms.covariates();
+  Eigen::VectorXd x = Eigen::VectorXd::Ones(p);
+  for (Eigen::Index k = 0; k + 1 < p; ++k) {
+    const statistics::Covariate& of = terms.of[static_cast<std::size_t>(k)];
+    const double u = records.features(static_cast<Eigen::Index>(of.coordinate), j);
+    x[k] = of.two_valued ? 2.0 * u - 1.0 : u;
+  }
+  x /= terms.record_norm;
+  const double residual = -gradient_of(model, records, j, point).tail(1)[0];
+  Eigen::VectorXd out(statistics::score_numbers(p));
+  out.head(p) = residual * x;
+  const Eigen::MatrixXd square = x * x.transpose();
+  Eigen::Index at = p;
+  for (const double factor : {residual * residual / std::sqrt(2.0),
+                              4.0 * std::abs(residual) * (1.0 - std::abs(residual))})
+    for (Eigen::Index r = 0; r < p; ++r)
+      for (Eigen::Index c = 0; c <= r; ++c) out[at++] = factor * square(r, c) * (r == c ? 1.0 : std::sqrt(2.0));
+  return out;
+}
+
 /// What one silo answers, from the textbook: no lattice, no noise; the records that each release reads are those of the
 /// plan in the run's permutation. Only for plans that draw no subsets; what is drawn one by one, the run draws.
 Eigen::VectorXd textbook_answer(const simulation::SimulatedSilo& silo, const jobs::Job& job, const planning::Plan& plan,
@@ -203,6 +226,14 @@ Eigen::VectorXd textbook_answer(const simulation::SimulatedSilo& silo, const job
     for (Eigen::Index j = 0; j < records.count(); ++j)
       sum += textbook_fair_gradient(*job.model, records, j, fair->terms, points);
     return sum / static_cast<double>(records.count());
+  }
+  if (std::holds_alternative<releases::FeaturesMap>(release.ask.map))  // how many labels are positive
+    return Eigen::VectorXd::Constant(1, (records.targets.array() > 0.0).cast<double>().sum());
+  if (const auto* scores = std::get_if<releases::ScoreMomentsMap>(&release.ask.map)) {
+    Eigen::VectorXd sum = Eigen::VectorXd::Zero(release.ask.dimension);
+    for (Eigen::Index j = 0; j < records.count(); ++j)
+      sum += textbook_scores(*job.model, records, j, scores->terms, points);
+    return sum;
   }
   if (const auto* shares = std::get_if<releases::GroupSharesMap>(&release.ask.map)) {
     const fairness::Grouping& grouping = shares->grouping;
@@ -280,7 +311,8 @@ Eigen::VectorXd textbook_mean(const std::vector<simulation::SimulatedSilo>& silo
   Eigen::VectorXd total = Eigen::VectorXd::Zero(plans.front().release(query.round)->ask.dimension);
   double weights = 0.0;
   for (std::size_t i = 0; i < silos.size(); ++i) {
-    const auto weight = static_cast<double>(job.member(silos[i].id)->weight);
+    const bool totals = plans[i].release(query.round)->ask.answers_in_totals();  // which count alike
+    const double weight = totals ? 1.0 : static_cast<double>(job.member(silos[i].id)->weight);
     total += weight * textbook_answer(silos[i], job, plans[i], query, run, seed);
     weights += weight;
   }
@@ -366,8 +398,17 @@ TEST(FederatedAlgorithmsTest, WithoutNoiseTheyDoWhatTheTextbooksGradientsMakeThe
       EXPECT_LE((expected - found).norm(), 0.02 * (1.0 + expected.norm())) << "round " << asked;
       const geometry::Vertices* candidates = plans.front().release(query->round)->ask.candidates();
       if (candidates == nullptr) {
-        folds::Mean mean{textbook_mean(silos, job, plans, trace.asked[asked], trace.run, kSeed)};
-        step = algorithm->advance({query->round, 5, std::move(mean)}).value();
+        folds::Gathered told{query->round, static_cast<Eigen::Index>(silos.size()),
+                             folds::Mean{textbook_mean(silos, job, plans, trace.asked[asked], trace.run, kSeed)}};
+        std::vector<folds::NoisePart> noise;
+        for (std::size_t i = 0; i < silos.size(); ++i) {
+          const planning::Release& release = *plans[i].release(query->round);
+          told.records += release.records_drawn;
+          noise.push_back(
+              {1.0, release.noise_stddev_of_mean() * static_cast<double>(release.records_drawn)});  // of its total
+        }
+        told.noise_stddev = folds::noise_stddev_of_mean(std::move(noise));
+        step = algorithm->advance(told).value();
       } else {
         step = algorithm
                    ->advance({query->round, 5,

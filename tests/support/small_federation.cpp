@@ -99,16 +99,18 @@ std::string SmallFederation::job() const {
                              : "";
   const std::string bound = !moments.empty()         ? fmt::format(R"("moments":{})", moments)
                             : coordinate_bound > 0.0 ? fmt::format(R"("coordinate_bound":{})", coordinate_bound)
+                            : coordinate_bound < 0.0 ? std::string()
                                                      : fmt::format(R"("clip_norm":{})", clip_norm);
   return fmt::format(
       R"({{"format":"undertone.job/1","name":"{}","data":{{"label":{},"features":[{}]{}}},{}
 "model":{},"domain":{},"regulariser":{},
 "algorithm":{},
-"privacy":{{"mode":"{}","unit":"{}","noise":"{}",{}{}{}{}}},"cohort":[{}],
+"privacy":{{"mode":"{}","unit":"{}","noise":"{}"{}{}{}{}{}}},"cohort":[{}],
 "participation":{{"quorum":{},"join_deadline_ms":{},"round_deadline_ms":{},"resend_ms":300}},
 {}{}{}"evaluation":{{"every":{},"metrics":"{}"}},"wire":{{"points":"{}","replies":"i64","reply_step_log2":-40}}}})",
       name, label, columns, sensitive, projection.empty() ? "" : fmt::format("\"projection\":{},", projection), trained,
-      domain, regulariser, asked, shuffle.empty() ? "isrl" : "shuffle", unit, noise, bound,
+      domain, regulariser, asked, shuffle.empty() ? "isrl" : "shuffle", unit, noise, bound.empty() ? "" : ",",
+      bound,
       noise_law.empty() ? "" : fmt::format(R"(,"noise_law":"{}")", noise_law), by_hand,
       shuffle.empty() ? "" : fmt::format(",\"shuffle\":{}", shuffle), members, quorum, join_deadline_ms,
       round_deadline_ms, aggregation.empty() ? "" : fmt::format("\"aggregation\":{},", aggregation),
@@ -291,6 +293,7 @@ std::vector<std::pair<std::string, SmallFederation>> federations_of_every_algori
         5,
         1.0}},
       {"objective_perturbation", {R"({"kind":"objective_perturbation"})", ball, none}},
+      {"fisher_scoring", {R"({"kind":"fisher_scoring"})", whole, none, {}, {}, 0.0, 3, -1.0}},
       {"dp_fermi",
        {R"({"kind":"dp_fermi","rounds":4,"step_size":0.5,"lambda":2,"draw_fraction":1,"tail":0.5})",
         ball,

@@ -135,7 +135,7 @@ MethodNumbers StatisticsSettings::numbers() const { return {{"questions", static
 MethodTraits StatisticsSettings::traits() const {
   MethodTraits traits;
   traits.shuffled = false;
-  traits.bounded_in = MethodTraits::BoundedIn::PublicRange;
+  traits.bounded_in = MethodTraits::BoundedIn::ItsMap;
   return traits;
 }
 

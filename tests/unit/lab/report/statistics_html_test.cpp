@@ -126,11 +126,11 @@ TEST(StatisticsHtmlTest, RefusesWhatIsNoStatistic) {
 
 TEST(StatisticsFiguresTest, AForestHasALineForEachFiniteInterval) {
   const std::string forest = forest_figure(
-      "x", {{"a", 1.0, {0.0, 2.0}}, {"b", std::nullopt, {std::nullopt, 3.0}}, {"all silos", -1.0, {-2.0, 0.5}}});
+      "x", {{"a", 1.0, {0.0, 2.0}}, {"b", std::nullopt, {std::nullopt, 3.0}}, {"all silos", -1.0, {-2.0, 0.5}}}, true);
   std::size_t circles = 0;
   for (std::size_t at = forest.find("<circle"); at != std::string::npos; at = forest.find("<circle", at + 1)) ++circles;
   EXPECT_EQ(circles, 2U);
-  EXPECT_TRUE(forest_figure("x", {}).empty());
+  EXPECT_TRUE(forest_figure("x", {}, false).empty());
   EXPECT_TRUE(bar_figure("x", {}).empty());
   // More rows than are drawn: the rest is said to be in the table.
   EXPECT_NE(bar_figure("x", std::vector<FigureRow>(200, {"r", 1.0, {0.0, 2.0}})).find("72 more"), std::string::npos);

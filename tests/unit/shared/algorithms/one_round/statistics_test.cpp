@@ -164,7 +164,7 @@ TEST(StatisticsTest, MinimisesNothingAndHasNoTheorem) {
   const Method method = settings();
   EXPECT_EQ(method->name(), "statistics");
   EXPECT_EQ(method->problem().dimension, 0);
-  EXPECT_EQ(method->traits().bounded_in, MethodTraits::BoundedIn::PublicRange);
+  EXPECT_EQ(method->traits().bounded_in, MethodTraits::BoundedIn::ItsMap);
   EXPECT_FALSE(method->traits().shuffled);
   EXPECT_FALSE(method->theorem_noise({100.0, 100.0, 1.0, 1e-6}));
   EXPECT_EQ(method->make().value()->candidate().size(), 0);

@@ -1,0 +1,144 @@
+// How often the intervals of a regression by noised scores hold, unconditionally: a refused interval covers. The
+// settings are of spec survival 6.3. The least coverage that is let pass is six standard deviations below .94, so that
+// a true .94 fails with probability 1e-9.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <gtest/gtest.h>
+#include <vector>
+
+#include "shared/accounting/gaussian_accountant.hpp"
+#include "shared/statistics/score_fit.hpp"
+#include "tests/support/repetitions.hpp"
+#include "tests/support/seeded_normals.hpp"
+
+namespace undertone::statistics {
+namespace {
+
+const int kScoreRuns = tests::repetitions(400, 2000);
+constexpr double kScoreShares[] = {0.12, 0.20, 0.65};
+constexpr double kStartShare = 0.03;
+
+struct ScoreSetting {
+  Eigen::Index records = 0;  // of all silos together
+  double silos = 1.0;        // each of which adds noise of its own
+  double epsilon = 1.0;
+  Eigen::Vector3d coefficients;  // the constant last
+};
+
+struct ScoreCoverage {
+  std::vector<double> both = {0.0, 0.0, 0.0};        // of the coefficients, by noise and records
+  std::vector<double> noiseless = {0.0, 0.0, 0.0};   // by records alone: what must fail
+  std::vector<double> root = {0.0, 0.0, 0.0};        // of the noiseless maximum of these records, by noise alone
+  double answered = 0.0;
+};
+
+/// A federation's records and its noised sums.
+class Scored {
+ public:
+  Scored(const ScoreSetting& setting, tests::Normals& normals) : x_(setting.records, 3), y_(setting.records) {
+    for (Eigen::Index i = 0; i < setting.records; ++i) {
+      for (Eigen::Index j = 0; j < 2; ++j) x_(i, j) = std::clamp(0.4 * normals.next(), -1.0, 1.0);
+      x_(i, 2) = 1.0;
+      const double score = x_.row(i).dot(setting.coefficients);
+      y_[i] = normals.source().unit() < 1.0 / (1.0 + std::exp(-score)) ? 1.0 : 0.0;
+    }
+    x_ /= std::sqrt(3.0);
+  }
+  [[nodiscard]] double positives() const { return y_.sum(); }
+  [[nodiscard]] ScoreSums sums(const Eigen::VectorXd& theta, double stddev, tests::Normals& normals) const {
+    const Eigen::ArrayXd chance = 1.0 / (1.0 + (-(x_ * theta)).array().exp());
+    const Eigen::ArrayXd residual = y_.array() - chance;
+    const Eigen::MatrixXd scores = x_.array().colwise() * residual;
+    ScoreSums out{scores.colwise().sum().transpose(), scores.transpose() * scores,
+                  x_.transpose() * (x_.array().colwise() * (chance * (1.0 - chance))).matrix()};
+    out.score += stddev * normals.vector(3);
+    // The numbers that leave are those of svec, over the factor and sqrt(2): @see score_sums
+    for (Eigen::Index j = 0; j < 3; ++j) {
+      for (Eigen::Index k = 0; k <= j; ++k) {
+        const double of_meat = stddev * normals.next() * (j == k ? std::sqrt(2.0) : 1.0);
+        const double of_information = stddev * normals.next() / (kInformationFactor * (j == k ? 1.0 : std::sqrt(2.0)));
+        out.meat(j, k) += of_meat;
+        out.information(j, k) += of_information;
+        if (j != k) {
+          out.meat(k, j) += of_meat;
+          out.information(k, j) += of_information;
+        }
+      }
+    }
+    return out;
+  }
+
+ private:
+  Eigen::MatrixXd x_;
+  Eigen::VectorXd y_;
+};
+
+ScoreFit fit_of(const Scored& records, const ScoreSetting& setting, double shift, tests::Normals& normals) {
+  const double norm = std::sqrt(3.0);
+  const double root = std::sqrt(setting.silos);
+  const auto stddev = [&](double distance, double share) {
+    return shift > 0.0 ? distance * root / (shift * std::sqrt(share)) : 0.0;
+  };
+  const double positives = records.positives() + stddev(1.0, kStartShare) * normals.next();
+  const double share = std::clamp(positives / static_cast<double>(setting.records), 0.02, 0.98);
+  ScoresAt at{Eigen::Vector3d(0.0, 0.0, norm * std::log(share / (1.0 - share))), {}, 0.0, norm};
+  for (const double of_round : kScoreShares) {
+    at.stddev = stddev(kScoreDistance, of_round);
+    at.sums = records.sums(at.point, at.stddev, normals);
+    if (of_round != kScoreShares[2]) at.point = next_score_point(at);
+  }
+  return fit_scores(at, share);
+}
+
+ScoreCoverage score_coverage(const ScoreSetting& setting, std::uint64_t seed) {
+  tests::Normals normals(seed);
+  const double shift =
+      accounting::gaussian_shift_for(*releases::Epsilon::create(setting.epsilon), *releases::Delta::create(1e-6))
+          .value();
+  const Confidence confidence = *Confidence::create(0.95);
+  ScoreCoverage out;
+  for (int run = 0; run < kScoreRuns; ++run) {
+    const Scored records(setting, normals);
+    const ScoreFit fit = fit_of(records, setting, shift, normals);
+    const ScoreFit exact = fit_of(records, setting, 0.0, normals);
+    if (fit.carries != Carries::Nothing) out.answered += 1.0 / kScoreRuns;
+    for (Eigen::Index j = 0; j < 3; ++j) {
+      const auto at = static_cast<std::size_t>(j);
+      const Stated stated = state_combination(fit, Eigen::Vector3d::Unit(j) / std::sqrt(3.0), confidence);
+      const double truth = setting.coefficients[j];
+      const bool refused = !stated.value.has_value();
+      out.both[at] += (refused || stated.population->holds(truth)) / static_cast<double>(kScoreRuns);
+      const double by_records = confidence.z() * std::sqrt(refused ? 0.0 : fit.robust_variance(Eigen::Vector3d::Unit(j)) / 3.0);
+      out.noiseless[at] += (refused || std::abs(*stated.value - truth) <= by_records) / static_cast<double>(kScoreRuns);
+      out.root[at] +=
+          (refused || stated.noise.holds(exact.coefficients[j] / std::sqrt(3.0))) / static_cast<double>(kScoreRuns);
+    }
+  }
+  return out;
+}
+
+void expect_scores_covered(const ScoreSetting& setting, std::uint64_t seed, double noiseless_max) {
+  const ScoreCoverage found = score_coverage(setting, seed);
+  const double least = 0.94 - 6.0 * std::sqrt(0.94 * 0.06 / kScoreRuns);
+  std::printf("n %lld, %g silos, epsilon %g: answered %.3f, slopes %.3f %.3f, constant %.3f; by noise alone %.3f %.3f %.3f;"
+              " noise forgotten %.3f %.3f %.3f\n",
+              static_cast<long long>(setting.records), setting.silos, setting.epsilon, found.answered, found.both[0],
+              found.both[1], found.both[2], found.root[0], found.root[1], found.root[2], found.noiseless[0],
+              found.noiseless[1], found.noiseless[2]);
+  for (std::size_t j = 0; j < 3; ++j) {
+    EXPECT_GE(found.both[j], least) << "coefficient " << j;
+    EXPECT_GE(found.root[j], least) << "coefficient " << j;
+  }
+  EXPECT_LT(*std::min_element(found.noiseless.begin(), found.noiseless.end()), noiseless_max);
+}
+
+TEST(ScoreCoverageTest, OfOneSiloAtEpsilonOne) {
+  expect_scores_covered({5000, 1, 1.0, {1.0, -0.7, -0.5}}, 11, 0.85);
+}
+TEST(ScoreCoverageTest, OfRareEvents) { expect_scores_covered({2000, 1, 4.0, {1.5, -1.0, -2.5}}, 12, 0.85); }
+TEST(ScoreCoverageTest, OfLittleInformation) { expect_scores_covered({1000, 1, 4.0, {2.0, -2.0, -1.0}}, 13, 0.98); }
+TEST(ScoreCoverageTest, OfFiveSilos) { expect_scores_covered({10'000, 5, 2.0, {1.5, -1.0, -1.5}}, 14, 0.85); }
+
+}  // namespace
+}  // namespace undertone::statistics
