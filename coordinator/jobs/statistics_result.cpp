@@ -90,6 +90,10 @@ void put_shape(const algorithms::StatisticAsked& asked, Json& out) {
                           out["estimates_of_group"] = jobs::estimates_of_group(what);
                         },
                         [&](const algorithms::RegressionAsked& what) { out["response"] = what.response.name; },
+                        [&](const algorithms::GroupMeansAsked& what) {
+                          out["axes"] = Json::array();
+                          out["axes"].push_back({{"column", what.by.column}, {"values", what.by.values}});
+                        },
                         [](const auto& /*named*/) {}},
              asked.what);
 }
@@ -207,13 +211,11 @@ Status put_answers(const jobs::Job& job, const algorithms::Estimate& estimate,
 
 Json regression_row(const jobs::Job& job, const algorithms::FoundRegression& found) {
   constexpr double kConfidence = 0.95;
-  const jobs::StatedQuestion stated =
-      jobs::state_regression(job, found, *statistics::Confidence::create(kConfidence));
+  const jobs::StatedQuestion stated = jobs::state_regression(job, found, *statistics::Confidence::create(kConfidence));
   const std::string label = data::label_column(job.schema);
   const auto* binary = std::get_if<data::BinaryLabel>(&job.schema.label);
-  Json out = {{"statistic", fmt::format("logistic regression of {}", binary == nullptr
-                                                                        ? label
-                                                                        : fmt::format("{}={}", label, binary->positive))},
+  Json out = {{"statistic", fmt::format("logistic regression of {}",
+                                        binary == nullptr ? label : fmt::format("{}={}", label, binary->positive))},
               {"silos", found.silos},
               {"records", found.records},
               {"kind", "logistic_regression"},

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <numeric>
 #include <string_view>
 #include <utility>
@@ -18,6 +19,7 @@
 #include "shared/statistics/comparisons.hpp"
 #include "shared/statistics/correlations.hpp"
 #include "shared/statistics/counts.hpp"
+#include "shared/statistics/group_means.hpp"
 #include "shared/statistics/means.hpp"
 #include "shared/statistics/quantiles.hpp"
 #include "shared/statistics/regression.hpp"
@@ -376,6 +378,51 @@ Result<StatedQuestion> state(const Asking& asking, const algorithms::RegressionA
   }
   out.rho = found.rho;
   if (found.carries != statistics::Carries::Nothing) out.residual_variance = found.residual_variance;
+  return out;
+}
+
+Result<StatedQuestion> state(const Asking& asking, const algorithms::GroupMeansAsked& what) {
+  const Eigen::VectorXd totals = asking.totals();
+  std::vector<statistics::NoiseTerm> terms;
+  for (const Told& silo : asking.silos) terms.push_back({silo.noise, 1.0});
+  UNDERTONE_TRY(const NoiseLaw law, NoiseLaw::create(std::move(terms)));
+  const double variance = law.variance();
+  const statistics::GroupMomentsNoise noise{variance, variance, 2.0 * variance};
+  std::vector<statistics::GroupMoments> groups;
+  StatedQuestion out;
+  const double half = half_of(what.low, what.high);
+  for (std::size_t g = 0; g < what.by.values.size(); ++g) {
+    const auto at = static_cast<Eigen::Index>(3 * g);
+    // The square leaves over sqrt(2).
+    groups.push_back({totals[at], totals[at + 1], std::numbers::sqrt2 * totals[at + 2]});
+    const statistics::GroupMoments& own = groups.back();
+    Stated mean =
+        stated_or_refused(statistics::state_group_mean({own.count, own.sum, own.square, law, law, noise.square},
+                                                       asking.confidence, asking.sampling),
+                          {-1.0, 1.0});
+    out.estimates.push_back({fmt::format("mean of {}={}", what.by.column, what.by.values[g]),
+                             statistics::in_units(std::move(mean), centre_of(what.low, what.high), half)});
+  }
+  for (std::size_t g = 1; g < groups.size(); ++g)
+    out.estimates.push_back({fmt::format("difference of {}={} from {}={}", what.by.column, what.by.values[g],
+                                         what.by.column, what.by.values.front()),
+                             statistics::in_units(statistics::state_mean_difference(groups[g], groups.front(), noise,
+                                                                                    asking.confidence, asking.sampling),
+                                                  0.0, half)});
+  if (!asking.together) return out;
+  NamedTest& test = out.tests.emplace_back();
+  test.name = fmt::format("the means of {} are alike", what.by.column);
+  const double least = 4.0 * std::sqrt(variance);
+  if (std::any_of(groups.begin(), groups.end(), [&](const auto& group) { return !(group.count > least); })) {
+    test.note = "refused: a group's noised size is within four standard deviations of its noise";
+    return out;
+  }
+  const statistics::MeansTest found = statistics::test_means(groups, noise);
+  test.statistic = found.statistic;
+  test.degrees = found.degrees;
+  test.p_value = found.p_value;
+  if (found.largest_variance)
+    test.note = "groups of little spread: each was given the largest variance that its mean allows";
   return out;
 }
 

@@ -44,7 +44,8 @@ enum class KindAsked : std::uint8_t {
   VectorMean,
   LinearModel,
   GradientNorms,
-  Survival
+  Survival,
+  GroupMeans
 };
 
 constexpr std::int64_t kBinsMax = 4096;
@@ -52,7 +53,8 @@ constexpr std::size_t kColumnsMax = 64;  // of covariances and regressions: 2144
 constexpr std::size_t kAxesMax = 12;
 constexpr std::size_t kCellsMax = std::size_t{1} << 16U;
 constexpr std::size_t kProbabilitiesMax = 99;
-constexpr std::size_t kSelectedMax = 8;  // each a release, or two
+constexpr std::size_t kSelectedMax = 8;         // each a release, or two
+constexpr std::size_t kGroupsComparedMax = 64;  // whose means are compared
 constexpr double kWeightMax = 1e6;
 constexpr double kHalfWidthMax = 1e18;
 
@@ -85,6 +87,7 @@ struct Written {
   std::vector<double> probabilities;
   bool near_normal = false;
   bool tested = false;  // a table
+  std::string group;    // whose values are groups
   bool ends = true;
   WrittenFunction function;
   WrittenVector vector;
@@ -191,7 +194,8 @@ Written read_question(config::Section& section) {
        {"vector_mean", KindAsked::VectorMean},
        {"linear_model", KindAsked::LinearModel},
        {"gradient_norms", KindAsked::GradientNorms},
-       {"survival", KindAsked::Survival}},
+       {"survival", KindAsked::Survival},
+       {"group_means", KindAsked::GroupMeans}},
       "count: records with a value, or with each of a column's values; mean, sum, variance (with the mean and the "
       "standard deviation): of a column of numbers, where the value used for a missing one counts; missing: records "
       "whose number was missing, of a column with an indicator; histogram: records in each of its cells; "
@@ -209,7 +213,8 @@ Written read_question(config::Section& section) {
       "gradient_norms: how many records have gradients of which length, for a bound on a moment. survival: when and "
       "how "
       "records were last seen, in one release, of which are curves, hazards, restricted means, quantiles, incidences, "
-      "tests between groups and hazard ratios");
+      "tests between groups and hazard ratios. group_means: means of a column of numbers in the groups of another one, "
+      "their differences, and a test that they are alike (analysis of variance)");
   const bool every = section.recording();
   if (every || (may_report(out.kind) && section.has("form"))) {
     out.reports = section.choice<bool>(
@@ -275,6 +280,10 @@ Written read_question(config::Section& section) {
         "hinge and logistic of linear_model are of such a label. Of a table (optional): a column of two values, whose "
         "logistic regression on the others is stated from the same cells");
     out.complete = out.complete && !out.response.empty();
+  }
+  if (every || out.kind == KindAsked::GroupMeans) {
+    out.group = section.text("group", "of group_means: a column of two listed values or more");
+    out.complete = out.complete && !out.group.empty();
   }
   if (every || (out.kind == KindAsked::Table && section.has("tests")))
     out.tested = section.boolean("tests",
@@ -685,6 +694,18 @@ std::optional<StatisticAsked> parse_number_question(config::Section& section, co
       return asked("sum", algorithms::SumAsked{number->low, number->high});
     case KindAsked::Variance:
       return asked("variance", algorithms::VarianceAsked{number->low, number->high});
+    case KindAsked::GroupMeans: {
+      std::optional<algorithms::TableAxis> by = table_axis(section, "group", known, written.group);
+      if (!by) return std::nullopt;
+      if (by->values.size() < 2 || by->values.size() > kGroupsComparedMax) {
+        section.problem(
+            "group", fmt::format("expected a column of 2 to {} values, got {}", kGroupsComparedMax, by->values.size()));
+        return std::nullopt;
+      }
+      const std::string name = fmt::format("means of {}{} by {}", number->name, unit, written.group);
+      return StatisticAsked{name, number->coordinate,
+                            algorithms::GroupMeansAsked{number->low, number->high, *std::move(by)}};
+    }
     default:
       break;
   }

@@ -163,6 +163,16 @@ void put_width(const algorithms::StatisticAsked& asked, const TotalNoise& noise,
             put_cells(noise, cells, out);
           },
           [&](const algorithms::SurvivalAsked& what) { put_survival(what, noise, out); },
+          [&](const algorithms::GroupMeansAsked& what) {
+            const auto groups = static_cast<double>(what.by.values.size());
+            const double share = noise.z * noise.stddev * groups / noise.records;  // of half the column's range
+            out.half_width = 0.5 * (what.high - what.low) * share;
+            out.of = fmt::format(
+                "the mean of a group if all {} are equally large, in the column's unit; a difference of two is known "
+                "1.4 times as badly",
+                what.by.values.size());
+            warn_of_range(share, out.warnings);
+          },
           [&](const algorithms::QuantilesAsked& what) {
             const std::optional<statistics::FeatureMap> map = algorithms::features_of(
                 asked, noise.gaussian ? statistics::NoiseKind::Gaussian : statistics::NoiseKind::Laplace);

@@ -81,6 +81,7 @@ std::string_view kind_of(const StatisticAsked& asked) noexcept {
                  [](const QuantilesAsked& /*what*/) -> std::string_view { return "quantiles"; },
                  [](const TableAsked& /*what*/) -> std::string_view { return "table"; },
                  [](const SurvivalAsked& /*what*/) -> std::string_view { return "survival"; },
+                 [](const GroupMeansAsked& /*what*/) -> std::string_view { return "group_means"; },
                  [](const CovarianceAsked& /*what*/) -> std::string_view { return "covariance"; },
                  [](const RegressionAsked& /*what*/) -> std::string_view { return "regression"; },
                  [](const ReportsAsked& /*what*/) -> std::string_view { return "reports"; },
@@ -121,6 +122,7 @@ bool takes_one_record(const StatisticAsked& asked) noexcept {
   // Nobody leaves by halves, and what is inferred from a table is of whole records.
   const auto* table = std::get_if<TableAsked>(&asked.what);
   return asked.one_record || std::holds_alternative<SurvivalAsked>(asked.what) ||
+         std::holds_alternative<GroupMeansAsked>(asked.what) ||
          (table != nullptr && (table->tested || table->modelled));
 }
 
@@ -164,6 +166,10 @@ std::optional<FeatureMap> features_of(const StatisticAsked& asked, NoiseKind noi
             for (const TableAxis& axis : what.by) map.axes.push_back(axis.cells);
             map.axes.emplace_back(what.cells);
             return map;
+          },
+          [&](const GroupMeansAsked& what) -> std::optional<FeatureMap> {
+            if (laplace) return std::nullopt;
+            return statistics::GroupMomentsMap{what.by.cells, asked.coordinate, true};
           },
           [&](const CovarianceAsked& what) -> std::optional<FeatureMap> {
             if (laplace) return std::nullopt;
@@ -210,6 +216,7 @@ bool takes_persons(const StatisticAsked& asked) noexcept {
                  [](const HistogramAsked& /*what*/) { return true; },
                  [](const QuantilesAsked& /*what*/) { return true; }, [](const TableAsked& /*what*/) { return true; },
                  [](const SurvivalAsked& /*what*/) { return true; },
+                 [](const GroupMeansAsked& /*what*/) { return true; },
                  [&](const CovarianceAsked& what) { return !what.near_normal || asked.one_record; },
                  [](const RegressionAsked& /*what*/) { return true; },
                  [](const ReportsAsked& /*what*/) { return true; }, [](const FunctionAsked& /*what*/) { return true; },

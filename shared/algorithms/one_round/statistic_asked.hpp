@@ -183,13 +183,20 @@ struct SurvivalAsked {
     return std::all_of(by.begin(), by.end(), [](const TableAxis& axis) { return axis.whole; });
   }
 };
+/// Means of a number in the groups of a column, compared: a test that they are alike, and their differences.
+/// Source: spec survival 7.3.
+struct GroupMeansAsked {
+  double low = 0.0;
+  double high = 0.0;  // > low
+  TableAxis by;       // two groups or more
+};
 /// One statistic of the silos' training records.
 struct StatisticAsked {
   std::string name;            // "count of sex=female", "mean of age"
   std::size_t coordinate = 0;  // of an encoded record, where it is of one. @see releases::StatisticMap
   std::variant<CountAsked, MeanAsked, SumAsked, VarianceAsked, HistogramAsked, QuantilesAsked, TableAsked,
                CovarianceAsked, RegressionAsked, ReportsAsked, FunctionAsked, SelectedQuantileAsked, LeastLossAsked,
-               VectorMeanAsked, LinearModelAsked, CountedSumAsked, CutMeanAsked, SurvivalAsked>
+               VectorMeanAsked, LinearModelAsked, CountedSumAsked, CutMeanAsked, SurvivalAsked, GroupMeansAsked>
       what;             // choices that are kept for a run name an alternative by its index: a new one comes last
   double weight = 1.0;  // > 0: of its noise in a split budget
   std::optional<double> half_width = {};  // wanted of its interval, in its unit
@@ -201,7 +208,8 @@ struct StatisticAsked {
 };
 
 /// "count", "mean", "sum", "variance", "histogram", "quantiles", "table", "covariance", "regression", "reports",
-/// "marginals", "kernels", "loss", "selected_quantile", "least_loss", "vector_mean", "linear_model", "survival"
+/// "marginals", "kernels", "loss", "selected_quantile", "least_loss", "vector_mean", "linear_model", "survival",
+/// "group_means"
 [[nodiscard]] std::string_view kind_of(const StatisticAsked& asked) noexcept;
 /// How records report on it each by itself; nothing where they are added up.
 [[nodiscard]] std::optional<releases::Randomiser> reports_of(const StatisticAsked& asked) noexcept;
@@ -214,7 +222,8 @@ struct StatisticAsked {
 /// Whether it is one number, a count's or a mean's.
 [[nodiscard]] bool is_single(const StatisticAsked& asked) noexcept;
 
-/// Whether the statistic has a form under a law of noise: covariances and regressions have none with Laplace noise,
+/// Whether the statistic has a form under a law of noise: covariances, regressions and means of groups have none with
+/// Laplace noise,
 /// reports of single records none with Gaussian noise.
 [[nodiscard]] bool has_form(const StatisticAsked& asked, statistics::NoiseKind noise);
 /// What every record contributes to a total under a law of noise. Quantiles are read off a tree of counts where noise
