@@ -9,6 +9,7 @@
 #include "operator/planned_releases.hpp"
 #include "operator/predicted_excess.hpp"
 #include "operator/public_worth.hpp"
+#include "operator/regression_plan.hpp"
 #include "operator/shuffler_worth.hpp"
 #include "operator/starting_point.hpp"
 #include "operator/weight_noise.hpp"
@@ -220,7 +221,8 @@ std::vector<std::string> warnings_of(const planning::Plan& plan) {
 Json warnings_of(const jobs::Job& job) {
   Json out = Json::array();
   const bool mean = !job.aggregation.robust() && !job.aggregation.scaled_to;
-  if (!weighed_alike(job) && !job.shuffle && mean && job.participation.quorum < job.cohort.size()) {
+  const bool weighed = job.algorithm->traits().bounded_in != algorithms::MethodTraits::BoundedIn::ItsMap;
+  if (weighed && !weighed_alike(job) && !job.shuffle && mean && job.participation.quorum < job.cohort.size()) {
     const bool gradients = job.algorithm->traits().local_steps == 0 && job.model->moments() == nullptr;
     out.push_back(fmt::format(
         "silos have unequal weights, and {} of {} are enough for a round: its mean divides by the weights of "
@@ -399,6 +401,7 @@ struct TrainingPlan {
   Json vertex_choices;
   Json parts;
   std::optional<FairPlan> fair;
+  std::optional<RegressionPlan> regression;
   std::uint64_t held = 0;        // bytes of a round that the coordinator holds
   double signal_to_noise = 0.0;  // of a gradient of the clip's length
 };
@@ -424,6 +427,7 @@ TrainingPlan training_plan(const jobs::Job& job, const std::string& text, const 
   out.vertex_choices = vertex_choices_of(job);
   out.parts = parts_of(job);
   out.fair = fair_plan(job, plans);
+  out.regression = regression_plan(job, plans);
   const double dimension = static_cast<double>(job.model->dimension());
   if (job.aggregation.robust()) out.held = job.cohort.size() * static_cast<std::uint64_t>(job.model->dimension()) * 8;
   if (const releases::ClipNorm* clip = releases::l2_clip_of(job.bound))
@@ -453,6 +457,7 @@ Json to_json(const jobs::Job& job, const Plans& plans, const TrainingPlan& plan,
       {"vertex_choices", plan.vertex_choices},
       {"parts", plan.parts},
       {"fair", plan.fair ? to_json(*plan.fair) : Json(nullptr)},
+      {"regression", plan.regression ? to_json(*plan.regression) : Json(nullptr)},
       {"predicted_excess_risk",
        prediction && prediction->measure == "excess risk" ? Json(prediction->bound) : Json(nullptr)},
       {"prediction",
@@ -505,6 +510,7 @@ void print_training_plan(const jobs::Job& job, const TrainingPlan& plan, const s
         "the noise's norm\n",
         job.aggregation.robust() ? "plain " : "", std::sqrt(plan.variance), plan.signal_to_noise);
   if (plan.fair) fmt::print("{}", describe(*plan.fair));
+  if (plan.regression) fmt::print("{}", describe(*plan.regression));
   fmt::print("{}", describe_weight_noise(plan.by_weights));
   print_vertex_choices(plan.vertex_choices);
   print_parts(plan.parts);

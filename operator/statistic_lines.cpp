@@ -90,8 +90,15 @@ std::string statistic_lines(const nlohmann::ordered_json& statistics) {
         out += lines_of_silos(one, i);
         continue;
       }
-      out += fmt::format("  {}: {}, {} to {} with the noise\n", of, shown_number(estimate.at("value")),
-                         shown_number(interval.at(0)), shown_number(interval.at(1)));
+      out += fmt::format("  {}: {}", of, shown_number(estimate.at("value")));
+      if (estimate.contains("population_interval")) {
+        const nlohmann::ordered_json& population = estimate.at("population_interval");
+        out += fmt::format(", for the population {} to {}", shown_number(population.at(0)),
+                           shown_number(population.at(1)));
+      }
+      out += fmt::format(", {} to {} with the noise", shown_number(interval.at(0)), shown_number(interval.at(1)));
+      const std::string note = estimate.value("note", std::string());
+      out += note.empty() ? "\n" : fmt::format("; {}\n", note);
     }
     if (estimates.size() > kEstimatesShown)
       out += fmt::format("  and {} more in result.json\n", estimates.size() - kEstimatesShown);

@@ -226,12 +226,13 @@ Result<folds::Gathered> DirectCohort::ask(const queries::Query& query) {
     fold.add(reply, spec.in_totals ? 1 : metrics ? members_[i].holdout_weight : members_[i].weight, open);
     records += (spec.of_public ? members_[i].dataset->public_records : members_[i].dataset->training).count();
     if (spec.statistic) each.emplace(members_[i].id, spec.kept(reply));
-    if (const auto* gaussian = std::get_if<mechanisms::GaussianLattice>(&release_of(members_[i], query.round)->mechanism);
+    if (const auto* gaussian =
+            std::get_if<mechanisms::GaussianLattice>(&release_of(members_[i], query.round)->mechanism);
         spec.noise_is_looked_at && gaussian != nullptr)
       noise.push_back({1.0, gaussian->noise_stddev()});
   });
-  return folds::Gathered{query.round,          fold.replies(), fold.value(), records, std::move(each),
-                         folds::noise_stddev_of_mean(std::move(noise))};
+  return folds::Gathered{query.round, fold.replies(),  fold.value(),
+                         records,     std::move(each), folds::noise_stddev_of_mean(std::move(noise))};
 }
 
 Result<algorithms::Outcome> DirectCohort::train(algorithms::FederatedAlgorithm& algorithm, const Watch& watch) {

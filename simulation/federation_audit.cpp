@@ -80,8 +80,8 @@ void FederationAudit::submitted(const RunId& run, const std::string& job) {
   }
   std::unique_ptr<algorithms::FederatedAlgorithm> algorithm = jobs::algorithms_with(public_folder_)(*parsed);
   planning::Schedule schedule = jobs::schedule_of(*parsed);
-  shadows_.emplace(run,
-                   Shadow{*std::move(parsed), std::move(algorithm), std::move(schedule), std::nullopt, std::nullopt, std::nullopt});
+  shadows_.emplace(run, Shadow{*std::move(parsed), std::move(algorithm), std::move(schedule), std::nullopt,
+                               std::nullopt, std::nullopt});
 }
 
 void FederationAudit::paused(const SiloId& silo, bool is_paused) {
@@ -325,8 +325,8 @@ Result<folds::Gathered> FederationAudit::gather(Shadow& shadow, const RunId& run
     records += spec.records(*job.member(silo));
     if (spec.statistic) each.emplace(silo, spec.kept(queries::values_of(reply.reply.answer)));
     if (spec.noise_is_looked_at)
-      noise.push_back({static_cast<double>(weight),
-                       shadow.plausible->of_silo(silo).noise_stddev(shadow.plausible->asked(query))});
+      noise.push_back(
+          {static_cast<double>(weight), shadow.plausible->of_silo(silo).noise_stddev(shadow.plausible->asked(query))});
   }
   if (fold.replies() == 0) return missing("a round was closed without a reply");
   folds::Folded value = fold.value();
@@ -339,8 +339,8 @@ Result<folds::Gathered> FederationAudit::gather(Shadow& shadow, const RunId& run
   if (const auto* reports = std::get_if<folds::Reports>(&value);
       reports != nullptr && !recount.is(reports->totals / static_cast<double>(fold.replies()), 0, std::nullopt))
     return missing("a round's fold is not what its reports add up to");
-  return folds::Gathered{query.round,          fold.replies(), std::move(value), records, std::move(each),
-                         folds::noise_stddev_of_mean(std::move(noise))};
+  return folds::Gathered{query.round, fold.replies(),  std::move(value),
+                         records,     std::move(each), folds::noise_stddev_of_mean(std::move(noise))};
 }
 
 Result<folds::Gathered> FederationAudit::gather_shuffled(Shadow& shadow, const RunId& run, const queries::Query& query,

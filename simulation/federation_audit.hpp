@@ -69,7 +69,7 @@ class FederationAudit {
     jobs::Job job;
     std::unique_ptr<algorithms::FederatedAlgorithm> algorithm;
     planning::Schedule schedule;
-    std::optional<planning::Plan> plan;  // of every silo of a shuffled job
+    std::optional<planning::Plan> plan;              // of every silo of a shuffled job
     std::optional<jobs::PlausibleCohort> plausible;  // where an algorithm looks at the noise
     std::optional<algorithms::Outcome> outcome;
   };

@@ -302,6 +302,9 @@ Result<ResultTexts> result_texts(const RunReport& report) {
   if (report.outcome && report.outcome->regression) {
     result["statistics"] = Json::array({regression_row(report.job, *report.outcome->regression)});
     put_multiplicity(result["statistics"]);
+    if (report.outcome->regression->fit.carries == statistics::Carries::Nothing)
+      result["verdicts"].push_back(
+          "the regression is refused: what model.json holds is where the iteration stood, and no estimate");
   }
   ResultTexts out{result.dump(2) + "\n", ""};
   if (report.outcome && report.job.model) out.model = model_of(report).dump(2) + "\n";

@@ -134,8 +134,8 @@ double RoundDriver::noise_stddev_of_mean() const {
   for (const auto& [silo, digest] : round_->digests()) {
     const jobs::CohortMember* member = job_->member(silo);
     UNDERTONE_CHECK(member != nullptr);
-    parts.push_back({static_cast<double>(spec_.weight(*member)),
-                     plausible_->of_silo(silo).noise_stddev(*plausibility_)});
+    parts.push_back(
+        {static_cast<double>(spec_.weight(*member)), plausible_->of_silo(silo).noise_stddev(*plausibility_)});
   }
   return folds::noise_stddev_of_mean(std::move(parts));
 }

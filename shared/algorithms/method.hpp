@@ -49,10 +49,10 @@ struct MethodTraits {
   bool public_records_alone = false;  // it is the model of a job's public records, and asks silos nothing
   /// A job has to say where public records are, and where it does not say their weight, every record counts alike.
   bool needs_public_records = false;
-  bool attribute_alone = false;  // it can protect records' sensitive attributes alone
-  bool centred = false;          // answers are relative to a public centre, so that a sum of weights below 1 moves it
+  bool attribute_alone = false;   // it can protect records' sensitive attributes alone
+  bool centred = false;           // answers are relative to a public centre, so that a sum of weights below 1 moves it
   bool states_intervals = false;  // its outcome says how sure it is: where no silo holds records out, nobody evaluates
-  bool records_report = false;   // each record's answer is randomised by itself: it is epsilon-DP, and once in the run
+  bool records_report = false;    // each record's answer is randomised by itself: it is epsilon-DP, and once in the run
 };
 
 /// A bound on the outcome of a run, in expectation, with its constants.

@@ -28,6 +28,7 @@ struct Problem {
   bool attribute_alone = false;  // is protected, of each record
   double record_norm = 1.0;      // of what the model reads of a record, at most
   double clip = 1.0;             // that a job asks records' gradients to be clipped to
+  Eigen::Index features = 0;     // encoded, that the model reads: one fewer than its numbers where it has an intercept
   std::vector<statistics::Covariate> covariates = {};  // of a regression on the schema's features. @see covariates_of
 
   /// The starting point w_0, as it crosses the wire. It is public.

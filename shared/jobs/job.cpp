@@ -147,15 +147,16 @@ Result<ReadJob> read_job(const nlohmann::json& document, config::Problems& probl
                              (*asked_of)["kind"].is_string() &&
                              algorithms::is_unconstrained((*asked_of)["kind"].get_ref<const std::string&>());
   root.otherwise("domain", default_domain(model, unconstrained));
-  geometry::Domain domain =
-      parse_domain(root.object("domain", "default: a ball of radius 10; of moments, networks and fisher_scoring the whole space"));
+  geometry::Domain domain = parse_domain(
+      root.object("domain", "default: a ball of radius 10; of moments, networks and fisher_scoring the whole space"));
   if (Status fits = domain.fits(model.dimension()); !fits && model.dimension() > 0) {
     problems.add("/domain", fits.error().message);
     domain = geometry::Domain::whole_space();
   }
   root.otherwise("regulariser", default_regulariser(model, unconstrained));
   const geometry::Regulariser regulariser = parse_regulariser(
-      root.object("regulariser", "default: l2 of strength 0.001; of moments, networks and fisher_scoring none"), model.regularised());
+      root.object("regulariser", "default: l2 of strength 0.001; of moments, networks and fisher_scoring none"),
+      model.regularised());
 
   const Wire wire = parse_wire(root);
 
@@ -163,6 +164,7 @@ Result<ReadJob> read_job(const nlohmann::json& document, config::Problems& probl
   problem.groups = static_cast<std::uint32_t>(data::group_count(schema));
   problem.classes = static_cast<std::uint32_t>(data::class_count(schema));
   problem.covariates = covariates_of(schema);
+  problem.features = features;
   if (!model.is_convex() && problems.none()) problem.start_near(model.start(choice.seed));
   std::optional<Initial> initial;
   if (root.has("initial")) {
@@ -349,7 +351,9 @@ std::vector<statistics::Covariate> covariates_of(const data::Schema& schema) {
     const auto* list = std::get_if<data::CategoricalColumn>(&column);
     const bool compared = list != nullptr && !list->others_allowed;
     const std::size_t width = encoded_width(column);
-    for (std::size_t i = compared ? 1 : 0; i < width; ++i) out.push_back({at + i, compared && width == 2});
+    // A column of two values has one indicator, and so has what is missing of a number.
+    const bool two = list != nullptr && width == (compared ? 2U : 1U);
+    for (std::size_t i = compared ? 1 : 0; i < width; ++i) out.push_back({at + i, two || (list == nullptr && i == 1)});
     at += width;
   }
   return out;

@@ -162,8 +162,8 @@ inline constexpr std::size_t kJobBytesMax = std::size_t{1} << 20U;
 /// The parser behind it. @param problems may be a recording one
 [[nodiscard]] Result<ReadJob> read_job(const nlohmann::json& document, config::Problems& problems);
 
-/// Whether the job's model is evaluated on what silos hold out: every model is, but one whose outcome says by itself how
-/// sure it is and of which no silo holds records out.
+/// Whether the job's model is evaluated on what silos hold out: every model is, but one whose outcome says by itself
+/// how sure it is and of which no silo holds records out.
 [[nodiscard]] bool is_evaluated(const Job& job);
 
 /// The covariates of a regression on a schema's features, which stay independent beside a constant: all but the first

@@ -40,8 +40,8 @@ void check_calibration(const NoiseChoice& choice, const algorithms::Method& meth
                                        *other));
   }
   if (method->traits().bounded_in == algorithms::MethodTraits::BoundedIn::ItsMap) {
-    problems.add(kPointer, fmt::format("expected \"accountant\": {} shares out by itself what silos promise",
-                                       method->name()));
+    problems.add(kPointer,
+                 fmt::format("expected \"accountant\": {} shares out by itself what silos promise", method->name()));
   } else if (method->traits().bounded_in != algorithms::MethodTraits::BoundedIn::L2 ||
              method->traits().records_report) {
     problems.add(kPointer, fmt::format("expected \"accountant\": nobody chooses a noise of {}, which has none that is "

@@ -37,6 +37,8 @@ statistics::Stated odds_ratio(const statistics::Stated& coefficient) {
   out.value = std::exp(*coefficient.value);
   out.noise = exponential(coefficient.noise);
   if (coefficient.population) out.population = exponential(*coefficient.population);
+  if (!std::isfinite(*out.value) || !std::isfinite(exponential(coefficient.noise).high))
+    out.note = "too large to write: see the coefficient";
   return out;
 }
 
@@ -47,9 +49,15 @@ NamedTest test_of(const std::string& name, const statistics::ScoreFit& fit, cons
     out.note = "refused with the coefficient";
     return out;
   }
+  if (fit.carries == statistics::Carries::Barely) {
+    out.note = "refused: the coefficients are flagged for little information";
+    return out;
+  }
   const double variance = fit.noise_variance(a) + fit.robust_variance(a);
   const double value = a.dot(fit.coefficients);
-  out.statistic = variance > 0.0 ? value * value / variance : 0.0;
+  // What the last step leaves is never taken for an effect.
+  const double least = std::max(0.0, std::abs(value) - fit.remainder(a));
+  out.statistic = variance > 0.0 ? least * least / variance : 0.0;
   out.p_value = std::erfc(std::sqrt(0.5 * out.statistic));
   return out;
 }

@@ -97,8 +97,8 @@ WireLattice statistic_lattice(const releases::Ask& ask) {
   if (const auto* statistic = std::get_if<releases::StatisticMap>(&ask.map))
     return {ReplyType::I64, statistic->indicators ? 0 : mechanisms::kValueStepLog2};
   const auto* pair = std::get_if<releases::PairBound>(&ask.bound);
-  const bool whole = pair != nullptr && pair->norm == releases::PairBound::Norm::L1 &&
-                     releases::pair_distance(ask).counts;
+  const bool whole =
+      pair != nullptr && pair->norm == releases::PairBound::Norm::L1 && releases::pair_distance(ask).counts;
   return {ReplyType::I64, whole ? 0 : mechanisms::kValueStepLog2};
 }
 

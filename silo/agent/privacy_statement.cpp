@@ -445,7 +445,8 @@ std::vector<std::string> mechanisms_of(const jobs::Job& job, const planning::Pla
                 return fmt::format(
                     "Gaussian noise, exactly rounded to a lattice, on integer totals of each record's score in a "
                     "logistic regression, of the score's products and of its information; whatever the point is at "
-                    "which they are asked for, those of two records are at most {:g} apart before they are rounded, and "
+                    "which they are asked for, those of two records are at most {:g} apart before they are rounded, "
+                    "and "
                     "the noise covers the rounding",
                     statistics::kScoreDistance);
               return fmt::format("Gaussian noise, exactly rounded to a lattice, on sums of {} clipped to {}", summed,

@@ -141,65 +141,64 @@ std::vector<std::int64_t> exact_sum(const queries::Question& question, const pla
   std::optional<RecordSums::DualClip> dual;
   if (const auto* bound = std::get_if<releases::DualBound>(&release.ask.bound))
     dual = RecordSums::DualClip{bound->exponent(), bound->clip().value()};
-  std::visit(Overloaded{[&](const releases::GradientMap& /*map*/) {
-                          const Eigen::VectorXd& point = queries::point_of(question);
-                          if (const auto* selection = std::get_if<mechanisms::Selection>(&release.mechanism)) {
-                            of_model().clamped_gradients(point, selection->lattice, records, sum);
-                          } else if (dual) {
-                            of_model().dual_gradients(point, *dual, clipped_to(), records, sum);
-                          } else {
-                            of_model().gradients(point, clipped_to(), records, sum);
-                          }
-                        },
-                        [&](const releases::GradientDifferenceMap& /*map*/) {
-                          const std::vector<queries::NamedPoint> points = queries::named_points(question);
-                          UNDERTONE_CHECK(points.size() == 2);
-                          const RecordSums::PointPair pair{points[0].value, points[1].value};
-                          if (dual) {
-                            of_model().dual_differences(pair, *dual, clipped_to(), records, sum);
-                          } else {
-                            of_model().differences(pair, clipped_to(), records, sum);
-                          }
-                        },
-                        [&](const releases::MetricsMap& /*map*/) {
-                          of_model().metrics(queries::point_of(question), clipped_to(), records, sum);
-                        },
-                        [&](const releases::StatisticMap& statistic) {
-                          const auto* range = std::get_if<releases::RangeBound>(&release.ask.bound);
-                          UNDERTONE_CHECK(range != nullptr && statistic.coordinates.size() == sum.size());
-                          sum = statistic_totals(statistic, *range, release.lattice(), records);
-                        },
-                        [&](const releases::FeaturesMap& map) {
-                          const auto* selection = std::get_if<mechanisms::Selection>(&release.mechanism);
-                          sum = selection != nullptr
-                                    ? scored_totals(map.features, selection->lattice.levels(),
-                                                    release.ask.quantile_cell() != nullptr, records)
-                                    : feature_totals(map.features, release.lattice(), records, form_of(release.ask));
-                          UNDERTONE_CHECK(static_cast<Eigen::Index>(sum.size()) == release.ask.dimension);
-                        },
-                        [&](const releases::ScoresMap& scores) {
-                          const Eigen::Index asked = release.ask.dimension;
-                          const Eigen::VectorXd& all = queries::point_of(question);
-                          of_model().scores(all.head(all.size() - asked), directions_of(scores, all.tail(asked)),
-                                            clipped_to(), records, sum);
-                        },
-                        [&](const releases::FairGradientMap& fair) {
-                          of_model().fair_gradients(queries::point_of(question), fair.terms, clipped_to(), records,
-                                                    sum);
-                        },
-                        [&](const releases::GroupSharesMap& shares) {
-                          of_model().group_shares(shares.grouping, clipped_to(), records, sum);
-                        },
-                        [&](const releases::ScoreMomentsMap& scores) {
-                          of_model().score_moments(queries::point_of(question), scores.terms, release.lattice(),
-                                                   records, sum);
-                        },
-                        // Sums of several parts of the records, and what is no sum without noise.
-                        [](const releases::PathMap& /*map*/) { UNDERTONE_CHECK(false); },
-                        [](const releases::LocalRunMap& /*map*/) { UNDERTONE_CHECK(false); },
-                        [](const releases::LocalChoicesMap& /*map*/) { UNDERTONE_CHECK(false); },
-                        [](const releases::MinimiserMap& /*map*/) { UNDERTONE_CHECK(false); }},
-             release.ask.map);
+  std::visit(
+      Overloaded{[&](const releases::GradientMap& /*map*/) {
+                   const Eigen::VectorXd& point = queries::point_of(question);
+                   if (const auto* selection = std::get_if<mechanisms::Selection>(&release.mechanism)) {
+                     of_model().clamped_gradients(point, selection->lattice, records, sum);
+                   } else if (dual) {
+                     of_model().dual_gradients(point, *dual, clipped_to(), records, sum);
+                   } else {
+                     of_model().gradients(point, clipped_to(), records, sum);
+                   }
+                 },
+                 [&](const releases::GradientDifferenceMap& /*map*/) {
+                   const std::vector<queries::NamedPoint> points = queries::named_points(question);
+                   UNDERTONE_CHECK(points.size() == 2);
+                   const RecordSums::PointPair pair{points[0].value, points[1].value};
+                   if (dual) {
+                     of_model().dual_differences(pair, *dual, clipped_to(), records, sum);
+                   } else {
+                     of_model().differences(pair, clipped_to(), records, sum);
+                   }
+                 },
+                 [&](const releases::MetricsMap& /*map*/) {
+                   of_model().metrics(queries::point_of(question), clipped_to(), records, sum);
+                 },
+                 [&](const releases::StatisticMap& statistic) {
+                   const auto* range = std::get_if<releases::RangeBound>(&release.ask.bound);
+                   UNDERTONE_CHECK(range != nullptr && statistic.coordinates.size() == sum.size());
+                   sum = statistic_totals(statistic, *range, release.lattice(), records);
+                 },
+                 [&](const releases::FeaturesMap& map) {
+                   const auto* selection = std::get_if<mechanisms::Selection>(&release.mechanism);
+                   sum = selection != nullptr
+                             ? scored_totals(map.features, selection->lattice.levels(),
+                                             release.ask.quantile_cell() != nullptr, records)
+                             : feature_totals(map.features, release.lattice(), records, form_of(release.ask));
+                   UNDERTONE_CHECK(static_cast<Eigen::Index>(sum.size()) == release.ask.dimension);
+                 },
+                 [&](const releases::ScoresMap& scores) {
+                   const Eigen::Index asked = release.ask.dimension;
+                   const Eigen::VectorXd& all = queries::point_of(question);
+                   of_model().scores(all.head(all.size() - asked), directions_of(scores, all.tail(asked)), clipped_to(),
+                                     records, sum);
+                 },
+                 [&](const releases::FairGradientMap& fair) {
+                   of_model().fair_gradients(queries::point_of(question), fair.terms, clipped_to(), records, sum);
+                 },
+                 [&](const releases::GroupSharesMap& shares) {
+                   of_model().group_shares(shares.grouping, clipped_to(), records, sum);
+                 },
+                 [&](const releases::ScoreMomentsMap& scores) {
+                   of_model().score_moments(queries::point_of(question), scores.terms, release.lattice(), records, sum);
+                 },
+                 // Sums of several parts of the records, and what is no sum without noise.
+                 [](const releases::PathMap& /*map*/) { UNDERTONE_CHECK(false); },
+                 [](const releases::LocalRunMap& /*map*/) { UNDERTONE_CHECK(false); },
+                 [](const releases::LocalChoicesMap& /*map*/) { UNDERTONE_CHECK(false); },
+                 [](const releases::MinimiserMap& /*map*/) { UNDERTONE_CHECK(false); }},
+      release.ask.map);
   return sum;
 }
 

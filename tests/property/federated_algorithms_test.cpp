@@ -185,8 +185,8 @@ Eigen::VectorXd textbook_scores(const models::Model& model, const models::Record
   out.head(p) = residual * x;
   const Eigen::MatrixXd square = x * x.transpose();
   Eigen::Index at = p;
-  for (const double factor : {residual * residual / std::sqrt(2.0),
-                              4.0 * std::abs(residual) * (1.0 - std::abs(residual))})
+  for (const double factor :
+       {residual * residual / std::sqrt(2.0), 4.0 * std::abs(residual) * (1.0 - std::abs(residual))})
     for (Eigen::Index r = 0; r < p; ++r)
       for (Eigen::Index c = 0; c <= r; ++c) out[at++] = factor * square(r, c) * (r == c ? 1.0 : std::sqrt(2.0));
   return out;
@@ -445,10 +445,10 @@ std::string weighted(const std::string& job, const std::vector<int>& weights) {
   return document.dump();
 }
 
-// Threads share the same things whatever they compute: the thread sanitizer looks at every fourth.
+// Threads share the same things whatever they compute: the thread sanitizer looks at every twelfth.
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
-constexpr std::size_t kFederationsStep = 4;
+constexpr std::size_t kFederationsStep = 12;
 #else
 constexpr std::size_t kFederationsStep = 1;
 #endif
@@ -600,9 +600,11 @@ class Accepted {
                               : kind == releases::QuestionKind::GradientDifference ? 2 * d
                                                                                    : d;
     const Eigen::VectorXd point = Eigen::VectorXd::LinSpaced(size, -0.1, 0.1 * static_cast<double>(round + 1));
-    queries::Question question = queries::question_of(kind, point);
+    wire::QueryMessage message{run_, parsed_.point_type, {}};
+    message.query.round = RoundIndex{round};
+    message.query.question = queries::question_of(kind, point);
     const std::uint64_t before = ledger_.account(run_)->releases;
-    (void)machine_.on_message(wire::QueryMessage{run_, parsed_.point_type, {RoundIndex{round}, std::move(question)}});
+    (void)machine_.on_message(message);
     return ledger_.account(run_)->releases > before;
   }
   const planning::Plan& plan() const { return plan_; }

@@ -1,6 +1,7 @@
 // How often the intervals of a regression by noised scores hold, unconditionally: a refused interval covers. The
 // settings are of spec survival 6.3. The least coverage that is let pass is six standard deviations below .94, so that
 // a true .94 fails with probability 1e-9.
+#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -15,7 +16,7 @@
 namespace undertone::statistics {
 namespace {
 
-const int kScoreRuns = tests::repetitions(400, 2000);
+const int kScoreRuns = tests::repetitions(300, 2000);
 constexpr double kScoreShares[] = {0.12, 0.20, 0.65};
 constexpr double kStartShare = 0.03;
 
@@ -27,9 +28,9 @@ struct ScoreSetting {
 };
 
 struct ScoreCoverage {
-  std::vector<double> both = {0.0, 0.0, 0.0};        // of the coefficients, by noise and records
-  std::vector<double> noiseless = {0.0, 0.0, 0.0};   // by records alone: what must fail
-  std::vector<double> root = {0.0, 0.0, 0.0};        // of the noiseless maximum of these records, by noise alone
+  std::vector<double> both = {0.0, 0.0, 0.0};       // of the coefficients, by noise and records
+  std::vector<double> noiseless = {0.0, 0.0, 0.0};  // by records alone: what must fail
+  std::vector<double> root = {0.0, 0.0, 0.0};       // of the noiseless maximum of these records, by noise alone
   double answered = 0.0;
 };
 
@@ -86,9 +87,23 @@ ScoreFit fit_of(const Scored& records, const ScoreSetting& setting, double shift
   for (const double of_round : kScoreShares) {
     at.stddev = stddev(kScoreDistance, of_round);
     at.sums = records.sums(at.point, at.stddev, normals);
-    if (of_round != kScoreShares[2]) at.point = next_score_point(at);
+    if (of_round == kScoreShares[2]) break;
+    const Eigen::VectorXd next = next_score_point(at);
+    at.moved_before = (next - at.point).norm();
+    at.point = next;
   }
   return fit_scores(at, share);
+}
+
+/// Where the likelihood of the records is largest: theta.
+Eigen::VectorXd maximum_of(const Scored& records, Eigen::VectorXd theta, tests::Normals& normals) {
+  for (int i = 0; i < 12; ++i) {
+    const ScoreSums sums = records.sums(theta, 0.0, normals);
+    const Eigen::VectorXd step = sums.information.ldlt().solve(sums.score);
+    theta += step;
+    if (step.norm() < 1e-6) break;
+  }
+  return theta;
 }
 
 ScoreCoverage score_coverage(const ScoreSetting& setting, std::uint64_t seed) {
@@ -101,7 +116,7 @@ ScoreCoverage score_coverage(const ScoreSetting& setting, std::uint64_t seed) {
   for (int run = 0; run < kScoreRuns; ++run) {
     const Scored records(setting, normals);
     const ScoreFit fit = fit_of(records, setting, shift, normals);
-    const ScoreFit exact = fit_of(records, setting, 0.0, normals);
+    const Eigen::VectorXd maximum = maximum_of(records, std::sqrt(3.0) * setting.coefficients, normals);
     if (fit.carries != Carries::Nothing) out.answered += 1.0 / kScoreRuns;
     for (Eigen::Index j = 0; j < 3; ++j) {
       const auto at = static_cast<std::size_t>(j);
@@ -109,10 +124,10 @@ ScoreCoverage score_coverage(const ScoreSetting& setting, std::uint64_t seed) {
       const double truth = setting.coefficients[j];
       const bool refused = !stated.value.has_value();
       out.both[at] += (refused || stated.population->holds(truth)) / static_cast<double>(kScoreRuns);
-      const double by_records = confidence.z() * std::sqrt(refused ? 0.0 : fit.robust_variance(Eigen::Vector3d::Unit(j)) / 3.0);
+      const double by_records =
+          confidence.z() * std::sqrt(refused ? 0.0 : fit.robust_variance(Eigen::Vector3d::Unit(j)) / 3.0);
       out.noiseless[at] += (refused || std::abs(*stated.value - truth) <= by_records) / static_cast<double>(kScoreRuns);
-      out.root[at] +=
-          (refused || stated.noise.holds(exact.coefficients[j] / std::sqrt(3.0))) / static_cast<double>(kScoreRuns);
+      out.root[at] += (refused || stated.noise.holds(maximum[j] / std::sqrt(3.0))) / static_cast<double>(kScoreRuns);
     }
   }
   return out;
@@ -121,11 +136,12 @@ ScoreCoverage score_coverage(const ScoreSetting& setting, std::uint64_t seed) {
 void expect_scores_covered(const ScoreSetting& setting, std::uint64_t seed, double noiseless_max) {
   const ScoreCoverage found = score_coverage(setting, seed);
   const double least = 0.94 - 6.0 * std::sqrt(0.94 * 0.06 / kScoreRuns);
-  std::printf("n %lld, %g silos, epsilon %g: answered %.3f, slopes %.3f %.3f, constant %.3f; by noise alone %.3f %.3f %.3f;"
-              " noise forgotten %.3f %.3f %.3f\n",
-              static_cast<long long>(setting.records), setting.silos, setting.epsilon, found.answered, found.both[0],
-              found.both[1], found.both[2], found.root[0], found.root[1], found.root[2], found.noiseless[0],
-              found.noiseless[1], found.noiseless[2]);
+  std::printf(
+      "n %lld, %g silos, epsilon %g: answered %.3f, slopes %.3f %.3f, constant %.3f; by noise alone %.3f %.3f %.3f;"
+      " noise forgotten %.3f %.3f %.3f\n",
+      static_cast<long long>(setting.records), setting.silos, setting.epsilon, found.answered, found.both[0],
+      found.both[1], found.both[2], found.root[0], found.root[1], found.root[2], found.noiseless[0], found.noiseless[1],
+      found.noiseless[2]);
   for (std::size_t j = 0; j < 3; ++j) {
     EXPECT_GE(found.both[j], least) << "coefficient " << j;
     EXPECT_GE(found.root[j], least) << "coefficient " << j;
@@ -133,12 +149,12 @@ void expect_scores_covered(const ScoreSetting& setting, std::uint64_t seed, doub
   EXPECT_LT(*std::min_element(found.noiseless.begin(), found.noiseless.end()), noiseless_max);
 }
 
-TEST(ScoreCoverageTest, OfOneSiloAtEpsilonOne) {
-  expect_scores_covered({5000, 1, 1.0, {1.0, -0.7, -0.5}}, 11, 0.85);
-}
-TEST(ScoreCoverageTest, OfRareEvents) { expect_scores_covered({2000, 1, 4.0, {1.5, -1.0, -2.5}}, 12, 0.85); }
+TEST(ScoreCoverageTest, OfOneSiloAtEpsilonOne) { expect_scores_covered({5000, 1, 1.0, {1.0, -0.7, -0.5}}, 11, 0.85); }
+TEST(ScoreCoverageTest, OfRareEvents) { expect_scores_covered({2000, 1, 4.0, {1.5, -1.0, -2.5}}, 12, 0.9); }
 TEST(ScoreCoverageTest, OfLittleInformation) { expect_scores_covered({1000, 1, 4.0, {2.0, -2.0, -1.0}}, 13, 0.98); }
-TEST(ScoreCoverageTest, OfFiveSilos) { expect_scores_covered({10'000, 5, 2.0, {1.5, -1.0, -1.5}}, 14, 0.85); }
+TEST(ScoreCoverageTest, OfFiveSilos) { expect_scores_covered({5000, 5, 2.0, {1.5, -1.0, -1.5}}, 14, 0.9); }
+/// Here three steps are not enough, and the intervals have to say so.
+TEST(ScoreCoverageTest, OfStrongEffects) { expect_scores_covered({6000, 1, 4.0, {4.0, -2.0, 0.0}}, 15, 0.98); }
 
 }  // namespace
 }  // namespace undertone::statistics

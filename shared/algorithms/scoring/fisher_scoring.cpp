@@ -57,8 +57,7 @@ Result<std::unique_ptr<FisherScoring>> FisherScoring::create(const FisherScoring
   if (of.size() > statistics::kCovariatesMax)
     return refuse(
         fmt::format("fisher_scoring takes at most {} covariates, got {}", statistics::kCovariatesMax, of.size()));
-  if (!of.empty() && static_cast<Eigen::Index>(of.back().coordinate) + 1 >= problem.dimension)
-    return refuse("fisher_scoring needs a model with an intercept");
+  if (problem.dimension != problem.features + 1) return refuse("fisher_scoring needs a model with an intercept");
   if (!std::holds_alternative<geometry::WholeSpace>(problem.domain.set()))
     return refuse("fisher_scoring needs the domain \"whole_space\": another one would bend its intervals");
   if (!problem.regulariser.is_none())
@@ -81,8 +80,8 @@ planning::Schedule FisherScoring::schedule(const FisherScoringSettings& settings
   positives.share = kStartShare;
   out.push_back({std::move(positives), 1});
   for (const double share : kScoreShares) {
-    releases::Ask scores{releases::ScoreMomentsMap{settings.terms}, {}, bound,
-                         statistics::score_numbers(settings.terms.covariates())};
+    releases::Ask scores{
+        releases::ScoreMomentsMap{settings.terms}, {}, bound, statistics::score_numbers(settings.terms.covariates())};
     scores.share = share;
     out.push_back({std::move(scores), 1});
   }
@@ -118,8 +117,8 @@ Eigen::VectorXd FisherScoring::theta_of(const Eigen::VectorXd& model) const {
 }
 
 FoundRegression FisherScoring::found() const {
-  const statistics::ScoresAt at{theta_of(model_), statistics::score_sums(totals_, settings_.terms.covariates()), stddev_,
-                                settings_.terms.record_norm};
+  const statistics::ScoresAt at{theta_of(model_), statistics::score_sums(totals_, settings_.terms.covariates()),
+                                stddev_, settings_.terms.record_norm, moved_};
   return {settings_.terms, statistics::fit_scores(at, share_), silos_, records_};
 }
 
@@ -153,11 +152,12 @@ Result<Step> FisherScoring::advance(const folds::Gathered& gathered) {
   silos_ = static_cast<std::uint64_t>(gathered.replies);
   ++round_;
   if (round_ < kRounds) {
-    const Eigen::VectorXd moved = statistics::next_score_point(
-        {theta_of(model_), statistics::score_sums(totals_, settings_.terms.covariates()), stddev_,
-         settings_.terms.record_norm});
+    const Eigen::VectorXd moved =
+        statistics::next_score_point({theta_of(model_), statistics::score_sums(totals_, settings_.terms.covariates()),
+                                      stddev_, settings_.terms.record_norm});
     if (Status converges = check_converges("Fisher scoring", round_, settings_.problem, model_of(moved)); !converges)
       return converges.error();
+    moved_ = (moved - theta_of(model_)).norm();
     model_ = model_of(moved);
   }
   return current();
@@ -172,6 +172,7 @@ Eigen::VectorXd FisherScoring::candidate() const {
 void FisherScoring::save(ByteWriter& state) const {
   state.u64(round_);
   state.f64(stddev_);
+  state.f64(moved_);
   state.f64(share_);
   state.i64(records_);
   state.u64(silos_);
@@ -181,6 +182,7 @@ void FisherScoring::save(ByteWriter& state) const {
 Status FisherScoring::restore(ByteReader& state) {
   if (Status read = restore_count(state, kRounds, round_); !read) return read;
   UNDERTONE_TRY(stddev_, state.f64());
+  UNDERTONE_TRY(moved_, state.f64());
   UNDERTONE_TRY(share_, state.f64());
   UNDERTONE_TRY(records_, state.i64());
   UNDERTONE_TRY(silos_, state.u64());

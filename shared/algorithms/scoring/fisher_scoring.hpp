@@ -28,17 +28,17 @@ struct FisherScoringSettings {
 ///                  theta_1 = (0, ..., 0, logit of that share)
 ///   rounds 1 to 3: ask every silo for its score moments at theta_t: g, M, H are what they add up to
 ///                  theta_(t+1) = theta_t + (H + ridge)^-1 g
-///   output theta_3 + H^-1 g of the last round, without a ridge, and its variances
-/// The rounds cost .03, .12, .20 and .65 of what a silo promises, in mu^2: the last one is the estimate, the others only
-/// find where to ask. The first value of each list of the schema is what the others are compared with.
-/// Every silo's records count alike, whatever the job's weights are. Source: spec survival 6.3.
+///   output theta_3 + H^-1 g of the last round, without a ridge, its variances, and what a further step would leave
+/// The rounds cost .03, .12, .20 and .65 of what a silo promises, in mu^2: the last one is the estimate, the others
+/// only find where to ask. The first value of each list of the schema is what the others are compared with. Every
+/// silo's records count alike, whatever the job's weights are. Source: spec survival 6.3.
 class FisherScoring final : public FederatedAlgorithm {
  public:
   static constexpr std::string_view kName = "fisher_scoring";
   static constexpr std::uint64_t kRounds = 4;
   [[nodiscard]] static ParsedMethod parse(config::Section& section, const Problem& problem);
   /// @return an error where the model is no logistic regression with an intercept on the whole space, or where there
-  /// are more than kScoreCoordinatesMax covariates
+  /// are more than kCovariatesMax covariates
   [[nodiscard]] static Result<std::unique_ptr<FisherScoring>> create(const FisherScoringSettings& settings);
   [[nodiscard]] static planning::Schedule schedule(const FisherScoringSettings& settings, const GradientShape& shape);
 
@@ -59,11 +59,12 @@ class FisherScoring final : public FederatedAlgorithm {
   [[nodiscard]] FoundRegression found() const;
   FisherScoringSettings settings_;
   std::uint64_t round_ = 0;
-  Eigen::VectorXd model_;            // where it is asked next, or was asked last: [d]
-  Eigen::VectorXd totals_;           // of the last round: [score_numbers(p)]
-  double stddev_ = 0.0;              // of the noise on each of them
-  double share_ = 0.5;               // of records with the positive label, as round 0 found it
-  std::int64_t records_ = 0;         // of the silos that answered last
+  Eigen::VectorXd model_;     // where it is asked next, or was asked last: [d]
+  double moved_ = 0.0;        // how long the step to it was, in units of x
+  Eigen::VectorXd totals_;    // of the last round: [score_numbers(p)]
+  double stddev_ = 0.0;       // of the noise on each of them
+  double share_ = 0.5;        // of records with the positive label, as round 0 found it
+  std::int64_t records_ = 0;  // of the silos that answered last
   std::uint64_t silos_ = 0;
 };
 

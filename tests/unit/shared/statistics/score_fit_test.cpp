@@ -123,6 +123,47 @@ TEST(ScoreFitTest, SumsAreTheGradientAndTheHessianOfTheLikelihood) {
   }
 }
 
+/// Two steps and the fit, without noise.
+ScoreFit fit_without_noise(const LogisticRecords& records) {
+  const double norm = std::sqrt(3.0);
+  ScoresAt at{numbers_of({0.0, 0.0, norm * std::log(records.y.mean() / (1.0 - records.y.mean()))}), {}, 0.0, norm};
+  for (int i = 0; i < 2; ++i) {
+    at.sums = records.at(at.point);
+    const Eigen::VectorXd next = next_score_point(at);
+    at.moved_before = (next - at.point).norm();
+    at.point = next;
+  }
+  at.sums = records.at(at.point);
+  return fit_scores(at, records.y.mean());
+}
+
+TEST(ScoreFitTest, WhatTheLastStepLeavesIsInEveryInterval) {
+  // Strong effects: three steps are still off by more than the records' own error allows for.
+  const LogisticRecords records(20'000, numbers_of({4.0, -2.0, 0.0}), 6);
+  const ScoreFit fit = fit_without_noise(records);
+  ASSERT_NE(fit.carries, Carries::Nothing);
+  Eigen::VectorXd maximum = fit.coefficients;
+  for (int i = 0; i < 20; ++i) {
+    const ScoreSums sums = records.at(maximum);
+    maximum += sums.information.ldlt().solve(sums.score);
+  }
+  for (Eigen::Index j = 0; j < 3; ++j) {
+    const double off = std::abs(fit.coefficients[j] - maximum[j]);
+    EXPECT_LE(off, fit.remainder(Eigen::Vector3d::Unit(j)) + (j == 2 ? fit.widening : 0.0) + 1e-9) << j;
+  }
+  EXPECT_GT(std::abs(fit.coefficients[0] - maximum[0]), 1e-3);  // there is something to cover
+}
+
+TEST(ScoreFitTest, SeparatedLabelsAreRefusedHoweverManyRecordsThereAre) {
+  for (const Eigen::Index n : {500, 50'000}) {
+    LogisticRecords records(n, numbers_of({0.0, 0.0, 0.0}), 9);
+    for (Eigen::Index i = 0; i < n; ++i) records.y[i] = records.x(i, 0) > 0.0 ? 1.0 : 0.0;
+    const ScoreFit fit = fit_without_noise(records);
+    EXPECT_EQ(fit.carries, Carries::Nothing) << n;
+    EXPECT_FALSE(to_string(fit.refusal).empty());
+  }
+}
+
 TEST(ScoreFitTest, WithoutNoiseThreeStepsReachTheMaximumOfTheLikelihood) {
   const LogisticRecords records(2000, numbers_of({1.0, -0.7, -0.5}), 5);
   const double norm = std::sqrt(3.0);
@@ -143,10 +184,9 @@ TEST(ScoreFitTest, WithoutNoiseThreeStepsReachTheMaximumOfTheLikelihood) {
 
 TEST(ScoreFitTest, TheSpecsRowsOfOneSolve) {
   // Rows 36 to 38. There the constant is first, here it is last.
-  const double sigma = 2.0 / (accounting::gaussian_shift_for(*releases::Epsilon::create(1.0),
-                                                             *releases::Delta::create(1e-6))
-                                  .value() *
-                              std::sqrt(0.65));
+  const double sigma =
+      2.0 / (accounting::gaussian_shift_for(*releases::Epsilon::create(1.0), *releases::Delta::create(1e-6)).value() *
+             std::sqrt(0.65));
   EXPECT_NEAR(sigma, 10.48014, 1e-4);
   ScoreSums sums{numbers_of({9, -14, 11}), Eigen::MatrixXd(3, 3), Eigen::MatrixXd(3, 3)};
   sums.information << 61, 3, 6, 3, 58, -4, 6, -4, 330;
@@ -193,7 +233,8 @@ TEST(ScoreFitTest, StepsAreBoundedWhateverIsTold) {
     const double size = std::pow(10.0, 24.0 * random.unit() - 6.0);
     Eigen::VectorXd total(score_numbers(3));
     for (double& number : total) number = size * (2.0 * random.unit() - 1.0);
-    const ScoresAt at{numbers_of({1.0, -1.0, 0.5}), score_sums(total, 3), std::pow(10.0, 12.0 * random.unit() - 6.0), 2.0};
+    const ScoresAt at{numbers_of({1.0, -1.0, 0.5}), score_sums(total, 3), std::pow(10.0, 12.0 * random.unit() - 6.0),
+                      2.0};
     const Eigen::VectorXd next = next_score_point(at);
     ASSERT_TRUE(next.allFinite());
     ASSERT_LE((next - at.point).norm(), 3.5 * (1.0 + 1e-9));
@@ -218,6 +259,7 @@ TEST(ScoreFitTest, WhatIsStatedHasBothIntervalsAndARefusalHasNone) {
   EXPECT_NEAR(constant.noise.half_width(), confidence.z() * std::sqrt(0.001033087) + 0.001359889, 1e-7);
   ScoreFit refused = fit;
   refused.carries = Carries::Nothing;
+  refused.refusal = ScoreRefusal::Information;
   const Stated none = state_combination(refused, 0.5 * Eigen::Vector3d::UnitX(), confidence);
   EXPECT_FALSE(none.value || none.population);
   EXPECT_NE(none.note.find("refused"), std::string::npos);

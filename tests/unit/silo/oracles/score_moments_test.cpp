@@ -60,8 +60,8 @@ TEST(ScoreSumsTest, OneRecordMovesASumByTheDistanceOfPairsAndRoundingWhateverIsA
     const std::vector<std::int64_t> after = score_sum(records, point, terms, lattice);
     double squares = 0.0;
     for (std::size_t j = 0; j < before.size(); ++j) squares += std::pow(static_cast<double>(after[j] - before[j]), 2);
-    const double allowed = statistics::kScoreDistance * static_cast<double>(units) +
-                           std::sqrt(static_cast<double>(before.size()));
+    const double allowed =
+        statistics::kScoreDistance * static_cast<double>(units) + std::sqrt(static_cast<double>(before.size()));
     ASSERT_LE(std::sqrt(squares), allowed + 1.0);
     farthest = std::max(farthest, std::sqrt(squares) / static_cast<double>(units));
   }
