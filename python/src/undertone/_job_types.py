@@ -296,7 +296,9 @@ class StatisticsQuestion(Section):
         least. Of records as vectors: vector_mean, their mean, with public records where silos have them;
         linear_model, a model from one round. gradient_norms: how many records have gradients of which length, for
         a bound on a moment. survival: when and how records were last seen, in one release, of which are curves,
-        hazards, restricted means, quantiles, incidences, tests between groups and hazard ratios.
+        hazards, restricted means, quantiles, incidences, tests between groups and hazard ratios. group_means:
+        means of a column of numbers in the groups of another one, their differences, and a test that they are
+        alike (analysis of variance).
     form : {"total", "reports"}, optional
         Of count, mean, missing, marginals, kernels, loss, vector_mean and linear_model: total (default): a silo
         adds its records up and answers with noised totals; reports: with a report of every record by itself, each
@@ -324,6 +326,8 @@ class StatisticsQuestion(Section):
         Of regression, loss and linear_model: a column of numbers, or a label of two values as -1 and 1; the
         losses hinge and logistic of linear_model are of such a label. Of a table (optional): a column of two
         values, whose logistic regression on the others is stated from the same cells.
+    group : str, optional
+        Of group_means: a column of two listed values or more.
     tests : bool, optional
         Of a table of two columns: test whether they are independent, and of two by two values state the odds
         ratio and the risk ratio, at no further cost (default false).
@@ -443,7 +447,7 @@ class StatisticsQuestion(Section):
         of records, and the number of records comes with them at no cost.
     """
 
-    kind: Literal["count", "mean", "missing", "sum", "variance", "histogram", "records_per_person", "quantiles", "table", "covariance", "regression", "marginals", "kernels", "loss", "selected_quantile", "least_loss", "vector_mean", "linear_model", "gradient_norms", "survival"]
+    kind: Literal["count", "mean", "missing", "sum", "variance", "histogram", "records_per_person", "quantiles", "table", "covariance", "regression", "marginals", "kernels", "loss", "selected_quantile", "least_loss", "vector_mean", "linear_model", "gradient_norms", "survival", "group_means"]
     form: Literal["total", "reports"] | None = None
     randomiser: Literal["bit", "laplace", "string_bit", "index", "direction", "gaussian"] | None = None
     public_seed: int | None = None
@@ -451,6 +455,7 @@ class StatisticsQuestion(Section):
     value: str | None = None
     columns: list[str] | None = None
     response: str | None = None
+    group: str | None = None
     tests: bool | None = None
     edges: list[float] | None = None
     bins: int | None = None
@@ -491,7 +496,7 @@ class StatisticsQuestion(Section):
     weight: float | None = None
     half_width: float | None = None
     persons: Literal["mean", "one_record", "any", "total"] | None = None
-    _keys = ("kind", "form", "randomiser", "public_seed", "column", "value", "columns", "response", "tests", "edges", "bins", "probabilities", "time", "event", "events", "competing", "grid", "by", "at", "times", "silos", "test", "guess", "ends", "near_normal", "point", "width", "degree", "terms", "loss", "intercept", "parameter_bound", "order", "centre", "ridge", "norm", "adapter", "public_records", "spread", "probability", "kinks", "slopes", "smoothing", "copies", "moments", "weight", "half_width", "persons")
+    _keys = ("kind", "form", "randomiser", "public_seed", "column", "value", "columns", "response", "group", "tests", "edges", "bins", "probabilities", "time", "event", "events", "competing", "grid", "by", "at", "times", "silos", "test", "guess", "ends", "near_normal", "point", "width", "degree", "terms", "loss", "intercept", "parameter_bound", "order", "centre", "ridge", "norm", "adapter", "public_records", "spread", "probability", "kinks", "slopes", "smoothing", "copies", "moments", "weight", "half_width", "persons")
 
 
 @dataclass(kw_only=True)
@@ -665,7 +670,7 @@ class Model(Section):
 
 @dataclass(kw_only=True)
 class Domain(Section):
-    r"""Default: a ball of radius 10; of moments and networks the whole space.
+    r"""Default: a ball of radius 10; of moments, networks and fisher_scoring the whole space.
 
     Parameters
     ----------
@@ -701,7 +706,7 @@ class Domain(Section):
 
 @dataclass(kw_only=True)
 class Regulariser(Section):
-    r"""Default: l2 of strength 0.001; of moments and networks none.
+    r"""Default: l2 of strength 0.001; of moments, networks and fisher_scoring none.
 
     Parameters
     ----------
@@ -1427,7 +1432,7 @@ class Algorithm(Section):
     heterogeneity: float | None = None
     seed: int | None = None
     sampling: Literal["without_replacement", "with_replacement"] | None = None
-    kind: Literal["noisy_minibatch_sgd", "ldp_sgd", "semi_ldp_sgd", "accelerated_sgd", "localized_accelerated_sgd", "strongly_convex_sgd", "regularised_subgradient", "localized_subgradient", "staged_subgradient", "proximal_sgd", "prox_svrg", "spider", "spider_alternate", "local_sgd", "local_minibatch_sgd", "fedprox", "scaffold", "private_frank_wolfe", "private_tree_frank_wolfe", "staged_tree_frank_wolfe", "private_poly_frank_wolfe", "one_shot_frank_wolfe", "constrained_frank_wolfe", "constrained_mirror_descent", "strongly_convex_mirror_descent", "mirror_descent", "localized_mirror_descent", "objective_perturbation", "staged_mirror_descent", "stochastic_mirror_descent", "lp_sgd", "noisy_mirror_descent", "noisy_frank_wolfe", "poly_frank_wolfe", "tree_frank_wolfe", "throw_away", "dp_fermi"] | None = None
+    kind: Literal["noisy_minibatch_sgd", "ldp_sgd", "semi_ldp_sgd", "accelerated_sgd", "localized_accelerated_sgd", "strongly_convex_sgd", "regularised_subgradient", "localized_subgradient", "staged_subgradient", "proximal_sgd", "prox_svrg", "spider", "spider_alternate", "local_sgd", "local_minibatch_sgd", "fedprox", "scaffold", "private_frank_wolfe", "private_tree_frank_wolfe", "staged_tree_frank_wolfe", "private_poly_frank_wolfe", "one_shot_frank_wolfe", "constrained_frank_wolfe", "constrained_mirror_descent", "strongly_convex_mirror_descent", "mirror_descent", "localized_mirror_descent", "objective_perturbation", "staged_mirror_descent", "stochastic_mirror_descent", "lp_sgd", "noisy_mirror_descent", "noisy_frank_wolfe", "poly_frank_wolfe", "tree_frank_wolfe", "throw_away", "dp_fermi", "fisher_scoring"] | None = None
     rounds: int | None = None
     step_size: float | None = None
     draw_fraction: float | None = None
@@ -1733,9 +1738,9 @@ class Job(Section):
         of statistics.
     model : Model, optional
     domain : Domain, optional
-        Default: a ball of radius 10; of moments and networks the whole space.
+        Default: a ball of radius 10; of moments, networks and fisher_scoring the whole space.
     regulariser : Regulariser, optional
-        Default: l2 of strength 0.001; of moments and networks none.
+        Default: l2 of strength 0.001; of moments, networks and fisher_scoring none.
     wire : Wire, optional
         May be left out.
     initial : Initial, optional
