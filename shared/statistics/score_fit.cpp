@@ -67,13 +67,12 @@ ScoreFit fit_scores(const ScoresAt& at, double positive_share) {
   out.carries = out.rho < kScoresFlaggedBelow ? Carries::Barely : Carries::Enough;
   out.moved = moved;
   // Two accounts of what a further step would be, each too large where the other is right: the first takes the noise of
-  // the last step for an error that Newton's method left, the second knows no direction. A step that moves log odds by s
-  // in the root mean square leaves s / 2 of itself where all records are so far, since |p''| <= p'; here it is three
+  // the last step for an error that Newton's method left, the second knows no direction. A step that moves log odds by
+  // s in the root mean square leaves s / 2 of itself where all records are so far, since |p''| <= p'; here it is three
   // times that, for records that are farther.
   const double ratio = at.moved_before > 0.0 ? moved.norm() / at.moved_before : 1.0;
   const double weights = at.record_norm * at.record_norm * information(p - 1, p - 1);  // sum of p (1 - p)
-  const double of_odds =
-      weights > 0.0 ? std::sqrt(std::max(0.0, moved.dot(information * moved)) / weights) : HUGE_VAL;
+  const double of_odds = weights > 0.0 ? std::sqrt(std::max(0.0, moved.dot(information * moved)) / weights) : HUGE_VAL;
   out.left = std::min({1.0, ratio * ratio, 1.5 * of_odds});
   out.coefficients = at.point + moved;
   const double square = moved.squaredNorm();

@@ -63,7 +63,7 @@ Result<std::unique_ptr<FisherScoring>> FisherScoring::create(const FisherScoring
   if (!problem.regulariser.is_none())
     return refuse("fisher_scoring needs the regulariser \"none\": a penalty would bend its intervals");
   if (problem.initial.size() > 0)
-    return refuse("fisher_scoring starts where its first question says: expected no \"initial\"");
+    return refuse("fisher_scoring starts where its first question says: expected no other start");
   return std::unique_ptr<FisherScoring>(new FisherScoring(settings));
 }
 

@@ -111,7 +111,8 @@ TEST(StatedRegressionTest, CoefficientsAreInTheColumnsUnitsAndComparedWithTheFir
   using statistics::Covariate;
   EXPECT_EQ(settings->terms.of, (std::vector<Covariate>{{0, false}, {2, true}, {4, false}, {5, false}, {6, true}}));
   EXPECT_NEAR(settings->terms.record_norm, std::sqrt(5.0), 1e-12);
-  // A fit that knows: age .6 for half of its range, arm .4 either way, ward .3 and -.2, smoker .1 either way, constant -1.
+  // A fit that knows: age .6 for half of its range, arm .4 either way, ward .3 and -.2, smoker .1 either way, constant
+  // -1.
   statistics::ScoreFit fit;
   fit.carries = statistics::Carries::Enough;
   fit.coefficients.resize(6);
@@ -153,7 +154,6 @@ TEST(StatedRegressionTest, WhatBendsItsIntervalsIsRefused) {
   finds("/regulariser", {{"kind", "l2"}, {"strength", 0.1}}, "needs the regulariser \"none\"");
   finds("/privacy/clip_norm", 1, "has a bound of its own");
   finds("/aggregation", {{"kind", "trimmed_mean"}, {"trim", 0.1}}, "totals are added up");
-  finds("/privacy/mode", "shuffle", "no shuffled form");
 }
 
 }  // namespace
