@@ -99,13 +99,12 @@ endfunction()
 
 # undertone_library(name [COMPUTES] SOURCES ... LINKS ...)
 # COMPUTES: its loops over numbers take the time of a test. A tree with sanitizers optimises such libraries alone: the
-# others compile in half the time there, and their tests do not become slower. The thread sanitizer's tests compute
-# little, so that its tree optimises none.
+# others compile in half the time there, and their tests do not become slower.
 function(undertone_library name)
   cmake_parse_arguments(arg "COMPUTES" "" "SOURCES;LINKS" ${ARGN})
   add_library(${name} STATIC ${arg_SOURCES})
   target_link_libraries(${name} PUBLIC undertone_options ${arg_LINKS})
-  if(UNDERTONE_SANITIZE AND (NOT arg_COMPUTES OR UNDERTONE_SANITIZE STREQUAL "thread"))
+  if(UNDERTONE_SANITIZE AND NOT arg_COMPUTES)
     target_compile_options(${name} PRIVATE -O0)
     undertone_use_precompiled(${name} undertone_light_headers)
   else()
