@@ -171,7 +171,7 @@ double run_once(const KnownProblem& known, const TheoremChoice& choice, NoisyCoh
 }
 
 Measured run(const KnownProblem& known, const TheoremChoice& choice, const NoisyCohort::Setup& setup) {
-  return average(repetitions<std::uint64_t>(24, kRuns),
+  return average(repetitions<std::uint64_t>(12, kRuns),
                  [&](std::uint64_t seed) { return run_once(known, choice, setup, seed); });
 }
 
