@@ -284,11 +284,11 @@ TEST(TuningTest, IsAFunctionOfTheSeedAndLearnsWhatCanBeLearnt) {
 TEST(TuningTest, TakesManyRecordsOfSilosThatDiffer) {
   DraftFacts known = facts(R"({"label": {"column": "sick", "negative": "no", "positive": "yes"},
     "features": [{"column": "x", "min": -1, "max": 1}]})");
-  // So many records that fewer are simulated take half a minute: continuous integration has a sixth of them.
-  const std::int64_t times = tests::repetitions(1, 6);
-  known.cohort = {{"a", times * 6'667, 20, true, 2.0, 1e-7},
-                  {"b", times * 4'166, 20, true, 2.0, 1e-7},
-                  {"c", times * 1'666, 20, true, 2.0, 1e-7}};
+  // So many records that fewer are simulated take half a minute: continuous integration has a sixtieth of them.
+  const std::int64_t times = tests::repetitions(1, 60);
+  known.cohort = {{"a", times * 667, 20, true, 2.0, 1e-7},
+                  {"b", times * 417, 20, true, 2.0, 1e-7},
+                  {"c", times * 167, 20, true, 2.0, 1e-7}};
   const Tuned tuned = tune(known, 1).value();
   if (times > 1) {
     EXPECT_LT(tuned.simulated_records, 37'500);
