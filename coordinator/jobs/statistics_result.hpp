@@ -19,7 +19,7 @@ using ReleaseOf = std::function<Result<const planning::Release*>(const SiloId& s
                                  const std::vector<algorithms::Estimate>& estimates, const ReleaseOf& release_of,
                                  nlohmann::ordered_json& out);
 
-/// What a result says of the regression that a run of scores found, as one more row of its statistics.
+/// Returns the row of a result's statistics for the regression that a run of scores found.
 [[nodiscard]] nlohmann::ordered_json regression_row(const jobs::Job& job, const algorithms::FoundRegression& found);
 
 }  // namespace undertone::coordinator

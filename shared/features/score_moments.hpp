@@ -14,7 +14,7 @@ struct Covariate {
   friend bool operator==(const Covariate&, const Covariate&) = default;
 };
 
-/// What everybody knows of the score moments of a logistic regression before anything is asked. A plan holds it.
+/// Everybody knows these terms of a logistic regression before anything is asked, and a plan holds them.
 struct ScoreTerms {
   /// By ascending coordinates. A constant is one covariate more, the last.
   std::vector<Covariate> of;
@@ -50,7 +50,7 @@ inline constexpr double kScoreDistance = 2.0;
 void score_moments(double residual, const Eigen::Ref<const Eigen::VectorXd>& covariates,
                    Eigen::Ref<Eigen::VectorXd> out);
 
-/// What such vectors add up to, taken apart.
+/// The sum of such vectors, taken apart into its three parts.
 struct ScoreSums {
   Eigen::VectorXd score;        // sum z: [p]
   Eigen::MatrixXd meat;         // sum z z': [p, p]

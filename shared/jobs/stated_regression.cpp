@@ -55,7 +55,7 @@ NamedTest test_of(const std::string& name, const statistics::ScoreFit& fit, cons
   }
   const double variance = fit.noise_variance(a) + fit.robust_variance(a);
   const double value = a.dot(fit.coefficients);
-  // What the last step leaves is never taken for an effect.
+  // No test takes for an effect what the last step leaves.
   const double least = std::max(0.0, std::abs(value) - fit.remainder(a));
   out.statistic = variance > 0.0 ? least * least / variance : 0.0;
   out.p_value = std::erfc(std::sqrt(0.5 * out.statistic));

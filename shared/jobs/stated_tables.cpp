@@ -34,7 +34,7 @@ std::vector<statistics::NoisedTable> reordered(std::span<const statistics::Strat
   }
   return out;
 }
-/// What stands behind a name, since each of several silos is a stratum.
+/// This stands behind a name, since each of several silos is a stratum.
 std::string by_silo(std::size_t silos) { return silos > 1 ? ", within silos" : ""; }
 
 void put_ratios(const algorithms::TableAsked& asked, std::span<const statistics::Stratum> silos,

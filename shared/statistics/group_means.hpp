@@ -36,8 +36,9 @@ struct MeansTest {
   double common_mean = 0.0;       // in [-1, 1], of three groups or more
   bool largest_variance = false;  // groups of little spread: each is given the largest variance that its mean allows
 };
-/// Of two groups by the contrast at 0; of more by the least of sum_g (T_g - theta C_g)^2 over their variances, which is
-/// chi-squared of one degree fewer than there are groups. @param groups two or more
+/// Two groups are compared by the contrast at 0. Of more groups the statistic is the least, over theta, of the sum of
+/// (T_g - theta C_g)^2 over their variances, and it is chi-squared of one degree fewer than there are groups.
+/// @param groups two or more
 /// Source: spec survival 7.3, rows 47 and 49. A number of two values is better tested by a table.
 [[nodiscard]] MeansTest test_means(const std::vector<GroupMoments>& groups, const GroupMomentsNoise& noise);
 

@@ -39,7 +39,7 @@ enum class ScoreRefusal : std::uint8_t {
 /// theta + H^-1 g by the last sums, without a ridge, and what is known of its errors, first order in noise and records.
 /// Newton's method squares the error at each step, so that after steps of the lengths m and then v about v (v / m)^2 is
 /// left: every interval is wider by that. The source widens the constant's alone, and with strong effects its slopes
-/// cover .6 (measured).
+/// cover .57 to .81 (coefficients 4 and -2, 10,000 records, epsilon 4; measured).
 struct ScoreFit {
   ScoreRefusal refusal = ScoreRefusal::None;
   Carries carries = Carries::Nothing;
@@ -53,11 +53,12 @@ struct ScoreFit {
   Eigen::VectorXd moved;         // H^-1 g, the last step: [p]
   double left = 0.0;             // this part of it is about what a further step would be, in [0, 1]
 
-  /// Of a'theta, by the noise: a' H^-1 K H^-1 a. @param a [p]
+  /// This is the variance of a'theta by the noise: a' H^-1 K H^-1 a. @param a [p]
   [[nodiscard]] double noise_variance(const Eigen::Ref<const Eigen::VectorXd>& a) const;
-  /// The same by the records: that of the sandwich H^-1 M H^-1, raised by one deviation of its noise, and at least 0.
+  /// This is its variance by the records: that of the sandwich H^-1 M H^-1, raised by one deviation of its noise, and
+  /// at least 0.
   [[nodiscard]] double robust_variance(const Eigen::Ref<const Eigen::VectorXd>& a) const;
-  /// By how much an interval of a'theta is wider for what the last step leaves: on either side.
+  /// An interval of a'theta is so much wider on either side, for what the last step leaves.
   [[nodiscard]] double remainder(const Eigen::Ref<const Eigen::VectorXd>& a) const;
 };
 /// Nothing is carried where rho < 3, where H is singular, where the point stands on the iteration's bound, or where the

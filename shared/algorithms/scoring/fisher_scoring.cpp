@@ -127,7 +127,7 @@ Step FisherScoring::current() const {
   if (round_ < kRounds) return queries::Query{RoundIndex{round_}, queries::ScoreMomentsQuestion{model_}};
   Outcome outcome;
   outcome.regression = found();
-  outcome.vectors["weights"] = candidate();
+  outcome.vectors["weights"] = model_of(*outcome.regression);
   return Finished{std::move(outcome)};
 }
 
@@ -163,9 +163,9 @@ Result<Step> FisherScoring::advance(const folds::Gathered& gathered) {
   return current();
 }
 
-Eigen::VectorXd FisherScoring::candidate() const {
-  if (round_ < kRounds) return model_;
-  const FoundRegression regression = found();
+Eigen::VectorXd FisherScoring::candidate() const { return round_ < kRounds ? model_ : model_of(found()); }
+
+Eigen::VectorXd FisherScoring::model_of(const FoundRegression& regression) const {
   return regression.fit.carries == statistics::Carries::Nothing ? model_ : model_of(regression.fit.coefficients);
 }
 

@@ -44,19 +44,24 @@ class FisherScoring final : public FederatedAlgorithm {
 
   [[nodiscard]] Step start() override { return current(); }
   [[nodiscard]] Result<Step> advance(const folds::Gathered& gathered) override;
+  /// The fit of many covariates takes longer than others should wait for.
+  [[nodiscard]] bool advance_takes_long() const override { return settings_.terms.covariates() > kQuickMax; }
   [[nodiscard]] Eigen::VectorXd candidate() const override;
   void save(ByteWriter& state) const override;
   [[nodiscard]] Status restore(ByteReader& state) override;
 
  private:
+  static constexpr Eigen::Index kQuickMax = 24;  // covariates
   explicit FisherScoring(const FisherScoringSettings& settings);
   [[nodiscard]] Step current() const;
   /// The model of a theta, as it crosses the wire. @param theta in units of x: [p] @return [d]
   [[nodiscard]] Eigen::VectorXd model_of(const Eigen::Ref<const Eigen::VectorXd>& theta) const;
   /// The theta of a model: [p].
   [[nodiscard]] Eigen::VectorXd theta_of(const Eigen::VectorXd& model) const;
-  /// By the last round's sums. @pre all rounds are closed
+  /// This fits the last round's sums. @pre all rounds are closed
   [[nodiscard]] FoundRegression found() const;
+  /// The model of a fit, or of where the iteration stood if the fit was refused: [d].
+  [[nodiscard]] Eigen::VectorXd model_of(const FoundRegression& regression) const;
   FisherScoringSettings settings_;
   std::uint64_t round_ = 0;
   Eigen::VectorXd model_;     // where it is asked next, or was asked last: [d]

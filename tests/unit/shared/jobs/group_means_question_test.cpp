@@ -141,6 +141,19 @@ TEST(StatedRegressionTest, CoefficientsAreInTheColumnsUnitsAndComparedWithTheFir
   EXPECT_NE(estimate_named(flagged, "age").note.find("flagged"), std::string::npos);
 }
 
+TEST(StatedRegressionTest, ManyCovariatesAreFittedWhereNobodyWaitsAndTooManyAreRefused) {
+  const auto of = [](int columns) {
+    Json job = job_of_regression();
+    job["data"]["features"] = Json::array();
+    for (int i = 0; i < columns; ++i)
+      job["data"]["features"].push_back({{"column", fmt::format("x{}", i)}, {"min", 0}, {"max", 1}});
+    return job;
+  };
+  EXPECT_FALSE(make_algorithm(parse_job(of(8).dump(), "job.json").value())->advance_takes_long());
+  EXPECT_TRUE(make_algorithm(parse_job(of(128).dump(), "job.json").value())->advance_takes_long());
+  EXPECT_NE(said_of_group_means(of(129)).find("at most 128 covariates, got 129"), std::string::npos);
+}
+
 TEST(StatedRegressionTest, WhatBendsItsIntervalsIsRefused) {
   const auto finds = [&](const char* pointer, const Json& value, const char* problem) {
     Json job = job_of_regression();
