@@ -25,7 +25,7 @@ void job(std::string_view input) {
     for (const jobs::CohortMember& member : parsed->cohort)
       (void)jobs::with_noise(parsed->noise_choice, shape, parsed->algorithm, member.facts);
   }
-  if (const models::Network* network = parsed->model->network()) {
+  if (const models::Network* network = parsed->model ? parsed->model->network() : nullptr) {
     const nlohmann::ordered_json again = jobs::to_json(network->shape());
     UNDERTONE_CHECK(again.at("hidden").size() == network->shape().hidden.size());
   }
