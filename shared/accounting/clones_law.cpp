@@ -158,7 +158,7 @@ Result<LossLawPtr> clones_law(std::uint64_t others, double record_epsilon, doubl
     double silo_epsilon;
     bool operator==(const Messages&) const = default;
   };
-  thread_local RememberedSearches<Messages, LossLawPtr> known(8);
+  static RememberedSearches<Messages, LossLawPtr> known(8);
   return known.find({others, record_epsilon, silo_epsilon},
                     [&]() -> Result<LossLawPtr> { return make_law(others, record_epsilon, silo_epsilon); });
 }

@@ -136,7 +136,7 @@ std::optional<CreditedShift> credited_shift(const ShuffledRounds& rounds, releas
     bool operator==(const Promised&) const = default;
   };
   using Found = std::optional<CreditedShift>;
-  thread_local RememberedSearches<Promised, Found> known(16);
+  static RememberedSearches<Promised, Found> known(16);
   const Result<Found> found = known.find({rounds, local.value(), epsilon.value(), delta},
                                          [&]() -> Result<Found> { return search(rounds, local, epsilon, delta); });
   return found ? *found : std::nullopt;

@@ -56,7 +56,7 @@ struct CreditedShift {
 /// @param local the largest shift without a shuffler
 /// @param delta of the mechanism and the credit's failure together
 /// @return nothing where mixing allows no shift that is larger by a thousandth: then it is worth nothing; and for
-/// more than kCreditedRoundsMax rounds. The last few are remembered by each thread.
+/// more than kCreditedRoundsMax rounds. The last few are remembered.
 [[nodiscard]] std::optional<CreditedShift> credited_shift(const ShuffledRounds& rounds, releases::GaussianShift local,
                                                           const releases::Epsilon& epsilon,
                                                           releases::DeltaAmount delta);

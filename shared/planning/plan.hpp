@@ -233,7 +233,7 @@ class Plan {
 /// saves goes to them, what else reads the records keeps the noise that it has beside parts that are told. Under
 /// replacement of one record the sum over a block changes by at most 2 clip in l2, whichever records were drawn, since
 /// the draw does not depend on their values. A pure function, computed by both ends and trusted only on the silo's;
-/// sampled plans take up to seconds, the last few are remembered by each thread.
+/// sampled plans take up to seconds, the last few are remembered.
 /// @param shuffling what hides the private replies, if anything: they are then binomial sums with the coarsest grid and
 ///   the fewest coins that keep every record's promise in a total of so many honest silos; or reports, whose noise is
 ///   the least that the better of two guarantees allows: the local one, and that of mixing with so many honest silos

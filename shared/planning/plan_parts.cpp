@@ -260,7 +260,7 @@ Result<releases::GaussianShift> common_shift(const std::vector<DrawnRounds>& dra
     double delta;
     bool operator==(const Promised&) const = default;
   };
-  thread_local RememberedSearches<Promised, releases::GaussianShift> known(64);
+  static RememberedSearches<Promised, releases::GaussianShift> known(64);
   return known.find({drawn, epsilon.value(), delta.value()}, [&]() -> Result<releases::GaussianShift> {
     UNDERTONE_TRY(const double multiplier,
                   accounting::smallest_multiplier(

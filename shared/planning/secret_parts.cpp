@@ -252,7 +252,7 @@ double louder_by(const accounting::Allocation& shape, const ReadsBesides& beside
     double delta;
     bool operator==(const Promised&) const = default;
   };
-  thread_local RememberedSearches<Promised, double> known(64);
+  static RememberedSearches<Promised, double> known(64);
   const Result<double> found = known.find({shape, besides, epsilon.value(), delta.value()}, [&]() -> Result<double> {
     const Result<accounting::Besides> laws = besides.laws();
     const Result<double> scale =

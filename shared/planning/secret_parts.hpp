@@ -66,7 +66,7 @@ struct ReadsBesides {
 };
 
 /// The largest factor, at least 1, by which the parts' shifts may be multiplied; what is besides stays as it is. 1
-/// where no account allows more than parallel composition does. The last few are remembered by each thread.
+/// where no account allows more than parallel composition does. The last few are remembered.
 [[nodiscard]] double louder_by(const accounting::Allocation& shape, const ReadsBesides& besides,
                                const releases::Epsilon& epsilon, const releases::Delta& delta);
 

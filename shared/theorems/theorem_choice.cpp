@@ -213,7 +213,7 @@ Result<double> shift_of_each(double epsilon, double delta, double rounds) {
   UNDERTONE_TRY(const releases::Delta typed_delta, releases::Delta::create(delta));
   // A cohort makes a few promises to many silos, and a theorem asks for each of them more than once.
   using Promised = std::pair<double, double>;
-  thread_local RememberedSearches<Promised, double> known(kPromisesMax);
+  static RememberedSearches<Promised, double> known(kPromisesMax);
   UNDERTONE_TRY(const double shift, known.find({epsilon, delta}, [&]() -> Result<double> {
     return accounting::gaussian_shift_for(typed_epsilon, typed_delta).value();
   }));
