@@ -5,11 +5,13 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "shared/accounting/clones_law.hpp"
 #include "shared/accounting/composition_theorems.hpp"
 #include "shared/accounting/gaussian_accountant.hpp"
 #include "shared/base/bisection.hpp"
+#include "shared/base/remembered_searches.hpp"
 
 namespace undertone::accounting {
 namespace {
@@ -496,28 +498,46 @@ Result<Account> account(const std::vector<RepeatedEvent>& events, releases::Delt
   return *worst;
 }
 
+namespace {
+
+/// The least that is certified of releases that are not all plain Gaussians.
+Result<double> searched_epsilon(const std::vector<RepeatedEvent>& position, releases::Delta delta) {
+  // The other bounds are above the losses' wherever these can be composed; where not, the least of all holds. It does
+  // of selections too, whose losses are composed as if they were any epsilon-DP release's: they are half as wide.
+  const bool ranged = std::any_of(position.begin(), position.end(), [](const RepeatedEvent& repeated) {
+    return std::holds_alternative<ExponentialEvent>(repeated.event);
+  });
+  const Reading numeric = ranged ? Reading{} : by_losses(position, delta, 1e-3);
+  if (numeric.epsilon) return numeric.epsilon->upper;
+  if (const std::optional<double> many = epsilon_of_many_ranges(position, delta)) return *many;
+  return account_of_position(position, delta, 1e-3).epsilon;
+}
+
+/// The same. The last few are remembered: all who take part in a run ask for the same.
+Result<double> least_epsilon(const std::vector<RepeatedEvent>& position, releases::Delta delta) {
+  struct Asked {
+    std::vector<std::pair<EventKey, std::uint64_t>> events;
+    double delta;
+    bool operator==(const Asked&) const = default;
+  };
+  static RememberedSearches<Asked, double> known(256);
+  Asked asked{{}, delta.value()};
+  for (const RepeatedEvent& one : position) asked.events.emplace_back(std::visit(KeyOf{}, one.event), one.times);
+  const Result<double> found = known.find(asked, [&] { return searched_epsilon(position, delta); });
+  // An accountant that needs no search may know a bound even where a meter stopped the search.
+  return found ? found : searched_epsilon(position, delta);
+}
+
+}  // namespace
+
 Result<double> charged_epsilon(const std::vector<RepeatedEvent>& events, releases::Delta delta) {
   const Result<std::vector<std::vector<RepeatedEvent>>> positions = by_position(events);
   if (!positions) return positions.error();
   double worst = 0.0;
   for (const std::vector<RepeatedEvent>& position : dearest(*positions)) {
-    double least = INFINITY;
     const Reading exact = by_gaussian(position, delta);
-    if (exact.epsilon) {
-      least = exact.epsilon->upper;
-    } else {
-      // The other bounds are above the losses' wherever these can be composed; where not, the least of all holds. It
-      // does of selections too, whose losses are composed as if they were any epsilon-DP release's: they are half as
-      // wide.
-      const bool ranged = std::any_of(position.begin(), position.end(), [](const RepeatedEvent& repeated) {
-        return std::holds_alternative<ExponentialEvent>(repeated.event);
-      });
-      const Reading numeric = ranged ? Reading{} : by_losses(position, delta, 1e-3);
-      const std::optional<double> many = numeric.epsilon ? std::nullopt : epsilon_of_many_ranges(position, delta);
-      least = numeric.epsilon ? numeric.epsilon->upper
-              : many          ? *many
-                              : account_of_position(position, delta, 1e-3).epsilon;
-    }
+    UNDERTONE_TRY(const double least,
+                  exact.epsilon ? Result<double>(exact.epsilon->upper) : least_epsilon(position, delta));
     if (!std::isfinite(least))
       return Error{ErrorCode::LimitExceeded, "no accountant bounds these releases at this delta"};
     worst = std::max(worst, least);

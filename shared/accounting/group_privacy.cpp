@@ -6,6 +6,7 @@
 #include "shared/accounting/gaussian_accountant.hpp"
 #include "shared/accounting/log_choose.hpp"
 #include "shared/accounting/occurrence_law.hpp"
+#include "shared/base/remembered_searches.hpp"
 
 namespace undertone::accounting {
 namespace {
@@ -94,7 +95,19 @@ Result<Bracket> group_epsilon(const std::vector<GroupRelease>& releases, std::in
     const double shift = release.shift.value() * static_cast<double>(std::min(members, release.population));
     squares += shift * shift * static_cast<double>(release.times);
   }
-  if (!gaussian) return composed_epsilon(laws, delta, limits);
+  if (!gaussian) {
+    struct Asked {
+      std::vector<GroupRelease> releases;
+      std::int64_t members;
+      double delta;
+      double gap;
+      std::size_t points_max;
+      bool operator==(const Asked&) const = default;
+    };
+    static RememberedSearches<Asked, Bracket> known(64);
+    return known.find({releases, members, delta.value(), limits.gap, limits.points_max},
+                      [&] { return composed_epsilon(laws, delta, limits); });
+  }
   UNDERTONE_TRY(const releases::GaussianShift all, releases::GaussianShift::create(std::sqrt(squares)));
   const double epsilon = epsilon_of_gaussian(all, delta);
   return Bracket{epsilon, epsilon};

@@ -14,6 +14,7 @@ struct GroupRelease {
   std::int64_t population = 1;    // n
   bool with_replacement = false;  // K independent draws
   std::uint64_t times = 1;
+  friend bool operator==(const GroupRelease&, const GroupRelease&) = default;
 };
 
 /// Epsilon at a delta of all these releases together where up to `members` of the records are replaced at once: what a
@@ -21,6 +22,7 @@ struct GroupRelease {
 /// guarantee for persons. Of a draw without replacement j of her k records are in it with the hypergeometric
 /// probability, and then the sum moves by j shifts at most.
 /// @param members k, from 1 to 10,000
+/// The last few are remembered.
 /// @return both ends of the numeric composition; an error where a number is out of range
 /// Source: spec person-unit 3.2 and 10.
 [[nodiscard]] Result<Bracket> group_epsilon(const std::vector<GroupRelease>& releases, std::int64_t members,
