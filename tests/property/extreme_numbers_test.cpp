@@ -24,8 +24,8 @@ const std::vector<Json> kExtremes = {-1, 0, 5e-324, 1e-160, 1e155, 1e308, std::i
 /// Two at a time: among them those that are no extremes for a parser, and are for what is computed.
 const std::vector<Json> kLargeAndSmall = {0, 1, 5e-324, 1e-310, 1e-9, 1e-3, 40, 1e9, 1e99, 1e155, 1e300, 1e308};
 
-/// How many of them each place gets, the next ones in turn: all where UNDERTONE_EXTREMES says so.
-std::size_t extremes_a_place() { return std::getenv("UNDERTONE_EXTREMES") != nullptr ? kExtremes.size() : 2; }
+/// How many of them each place gets, the next one in turn: all where UNDERTONE_EXTREMES says so.
+std::size_t extremes_a_place() { return std::getenv("UNDERTONE_EXTREMES") != nullptr ? kExtremes.size() : 1; }
 
 /// Every number of a document, by its place; of the cohort those of the first silo alone.
 void find_numbers(const Json& value, const std::string& place, std::vector<std::string>& out) {
