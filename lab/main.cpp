@@ -244,7 +244,7 @@ struct OperatorArguments {
   std::int64_t count = 0;
   bool again = false;
   bool full = false;
-  operators::FunctionQuery query;
+  operators::ResultQuery query;
   std::string ready;
   double order = 2.0;  // of a moment
 };
@@ -368,10 +368,15 @@ void add_operator_commands(CLI::App& app, Actions& actions, OperatorArguments& a
   regression_command->add_option("result", arguments.model, "the result.json of a run with a regression")->required();
   regression_command->add_option("job", arguments.job, "the job file that asked for it")->required();
   regression_command->add_option("--out", arguments.out, "a file; without it, standard output");
-  operators::FunctionQuery& query = arguments.query;
-  CLI::App* query_command = add(app, actions, "query", "What a run of statistics released of a function, at any point",
-                                [&] { return operators::query_function(query); });
-  query_command->add_option("result", query.result, "the result.json of a run with marginals, kernels or a loss")
+  operators::ResultQuery& query = arguments.query;
+  CLI::App* query_command =
+      add(app, actions, "query",
+          "What a run of statistics released: functions at any point, survival at other times, rows as CSV",
+          [&] { return operators::query_result(query); });
+  query_command
+      ->add_option(
+          "result", query.result,
+          "the result.json of a run with marginals, kernels, a loss or survival; with --csv of any run of statistics")
       ->required();
   query_command->add_option("--statistic", query.statistic, "its name or number, where there are several");
   query_command->add_option("--marginal", query.all, "COLUMN=VALUE,...: the share of the records with all of these");
@@ -382,7 +387,14 @@ void add_operator_commands(CLI::App& app, Actions& actions, OperatorArguments& a
       ->capture_default_str();
   query_command->add_option("--at", query.at, "W,...: the empirical risk at these parameters");
   query_command->add_flag("--minimum", query.minimum, "where the risk is least");
+  query_command->add_option("--times", query.times, "T,...: of survival, at these edges of its grid");
+  query_command->add_option("--quantiles", query.quantiles, "P,...: of survival, of the time until the event");
+  query_command->add_option("--against", query.against,
+                            "COLUMN=VALUE: of survival, the group that the others are compared with");
+  query_command->add_option("--test", query.test, "log_rank or gehan: of survival, between the groups");
   query_command->add_option("--confidence", query.confidence, "of the interval")->capture_default_str();
+  query_command->add_flag("--csv", query.csv,
+                          "print a row an estimate, for a spreadsheet: those of the run, or what is asked of survival");
   query_command->add_flag("--json", query.json, "print JSON");
 }
 

@@ -9,7 +9,6 @@
 namespace undertone::operators {
 namespace {
 
-constexpr std::size_t kEstimatesShown = 12;
 constexpr std::size_t kSilosShown = 12;
 
 std::string shown_number(const nlohmann::ordered_json& value) {
@@ -49,19 +48,19 @@ std::string line_of_test(const nlohmann::ordered_json& test) {
 }
 
 /// Which estimates a terminal shows: ratios, which compare groups, before the numbers that they are made of.
-std::vector<std::size_t> shown_first(const nlohmann::ordered_json& estimates) {
+std::vector<std::size_t> shown_first(const nlohmann::ordered_json& estimates, std::size_t most) {
   std::vector<std::size_t> out(estimates.size());
   std::iota(out.begin(), out.end(), std::size_t{0});
   std::stable_partition(out.begin(), out.end(), [&](std::size_t i) {
     return estimates[i].at("name").get<std::string>().find(" ratio of ") != std::string::npos;
   });
-  out.resize(std::min(kEstimatesShown, out.size()));
+  out.resize(std::min(most, out.size()));
   return out;
 }
 
 }  // namespace
 
-std::string statistic_lines(const nlohmann::ordered_json& statistics) {
+std::string statistic_lines(const nlohmann::ordered_json& statistics, std::size_t shown) {
   std::string out;
   for (const nlohmann::ordered_json& one : statistics) {
     const std::string name = one.at("statistic").get<std::string>();
@@ -81,7 +80,7 @@ std::string statistic_lines(const nlohmann::ordered_json& statistics) {
     const nlohmann::ordered_json& estimates = one.at("estimates");
     for (const nlohmann::ordered_json& test : one.value("tests", nlohmann::ordered_json::array()))
       out += line_of_test(test);
-    for (const std::size_t i : shown_first(estimates)) {
+    for (const std::size_t i : shown_first(estimates, shown)) {
       const nlohmann::ordered_json& estimate = estimates[i];
       const nlohmann::ordered_json& interval = estimate.at("noise_interval");
       const std::string of = estimate.at("name").get<std::string>();
@@ -100,8 +99,9 @@ std::string statistic_lines(const nlohmann::ordered_json& statistics) {
       const std::string note = estimate.value("note", std::string());
       out += note.empty() ? "\n" : fmt::format("; {}\n", note);
     }
-    if (estimates.size() > kEstimatesShown)
-      out += fmt::format("  and {} more in result.json\n", estimates.size() - kEstimatesShown);
+    if (estimates.size() > shown)
+      out += fmt::format("  and {} more in result.json{}\n", estimates.size() - shown,
+                         one.contains("exits") ? "; \"undertone query\" asks it for other times and quantiles" : "");
   }
   return out;
 }

@@ -5,7 +5,9 @@
 
 #include "shared/algorithms/one_round/statistics.hpp"
 #include "shared/base/overloaded.hpp"
+#include "shared/jobs/released_exits.hpp"
 #include "shared/jobs/released_function.hpp"
+#include "shared/jobs/stated_json.hpp"
 #include "shared/jobs/stated_regression.hpp"
 #include "shared/jobs/stated_statistics.hpp"
 #include "shared/jobs/stated_survival.hpp"
@@ -16,50 +18,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// JSON has no infinity: an end that is none is null.
-Json end_of(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
-Json interval_of(const statistics::Interval& interval) { return {end_of(interval.low), end_of(interval.high)}; }
-
-void put_stated(const statistics::Stated& stated, Json& out) {
-  out["value"] = stated.value ? end_of(*stated.value) : Json(nullptr);
-  if (stated.noise_stddev > 0.0) out["noise_stddev"] = stated.noise_stddev;
-  out["noise_interval"] = interval_of(stated.noise);
-  if (stated.population) {
-    out["population_interval"] = interval_of(*stated.population);
-    if (stated.method != statistics::Method::None) out["method"] = std::string(statistics::to_string(stated.method));
-  }
-  if (stated.gate) out["gate"] = end_of(*stated.gate);
-  if (!stated.note.empty()) out["note"] = stated.note;
-}
-
-Json estimates_of(const jobs::StatedQuestion& stated) {
-  Json out = Json::array();
-  for (const jobs::NamedEstimate& estimate : stated.estimates) {
-    Json one = {{"name", estimate.name}};
-    put_stated(estimate.stated, one);
-    out.push_back(std::move(one));
-  }
-  return out;
-}
-
 void put_regression(const jobs::StatedQuestion& stated, Json& out) {
-  if (stated.rho) out["rho"] = end_of(*stated.rho);
+  if (stated.rho) out["rho"] = jobs::end_json(*stated.rho);
   if (stated.residual_variance) out["residual_variance"] = *stated.residual_variance;
 }
 
 void put_tests(const jobs::StatedQuestion& stated, Json& out) {
-  if (stated.tests.empty()) return;
-  out["tests"] = Json::array();
-  for (const jobs::NamedTest& test : stated.tests) {
-    Json one = {{"name", test.name}};
-    one["p_value"] = test.p_value ? end_of(*test.p_value) : Json(nullptr);
-    if (test.p_value) {
-      one["statistic"] = end_of(test.statistic);
-      one["degrees"] = test.degrees;
-    }
-    if (!test.note.empty()) one["note"] = test.note;
-    out["tests"].push_back(std::move(one));
-  }
+  if (!stated.tests.empty()) out["tests"] = jobs::tests_json(stated);
 }
 
 /// What a question was of, as far as its estimates' names do not say.
@@ -183,9 +148,9 @@ Status put_answers(const jobs::Job& job, const algorithms::Estimate& estimate,
   if (!asked.column.empty()) out["column"] = asked.column;
   put_shape(asked, out);
   if (algorithms::is_single(asked)) {
-    out["noise_interval"] = interval_of(together.estimates.front().stated.noise);
+    out["noise_interval"] = jobs::interval_json(together.estimates.front().stated.noise);
   }
-  out["estimates"] = estimates_of(together);
+  out["estimates"] = jobs::estimates_json(together);
   put_tests(together, out);
   put_regression(together, out);
   if (together.combined) put_combined(*together.combined, out);
@@ -196,13 +161,17 @@ Status put_answers(const jobs::Job& job, const algorithms::Estimate& estimate,
       out["minimum"] = {{"parameters", std::vector<double>(least->parameters.begin(), least->parameters.end())},
                         {"risk", least->risk}};
   }
+  if (const auto* survival = std::get_if<algorithms::SurvivalAsked>(&asked.what)) {
+    UNDERTONE_TRY(const jobs::ReleasedExits exits, jobs::release_exits(*survival, settings->sampling, all));
+    out["exits"] = jobs::to_json(exits);
+  }
   out["by_silo"] = Json::array();
   for (const auto& [member, own] : silos) {
     UNDERTONE_TRY(const jobs::StatedQuestion alone, jobs::state_question(asked, *settings, {own}, false));
     Json one = {{"silo", member->facts.silo.name()},
                 {"records", member->facts.records},
                 {"noise", noise_of_release(*own.release)},
-                {"estimates", estimates_of(alone)}};
+                {"estimates", jobs::estimates_json(alone)}};
     put_regression(alone, one);
     out["by_silo"].push_back(std::move(one));
   }
@@ -221,7 +190,7 @@ Json regression_row(const jobs::Job& job, const algorithms::FoundRegression& fou
               {"kind", "logistic_regression"},
               {"confidence", kConfidence},
               {"response", label},
-              {"estimates", estimates_of(stated)}};
+              {"estimates", jobs::estimates_json(stated)}};
   put_tests(stated, out);
   put_regression(stated, out);
   out["by_silo"] = Json::array();

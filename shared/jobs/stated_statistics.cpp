@@ -457,6 +457,28 @@ statistics::CoordinateNoise noise_of(const planning::Release& release) {
   return statistics::GaussianNoise{gaussian->noise_stddev(), gaussian->lattice.step + wire};
 }
 
+Eigen::VectorXd totals_of(const SiloTotals& silo) {
+  const releases::Ask& ask = silo.release->ask;
+  const int step_log2 = queries::statistic_lattice(ask).step_log2;
+  Eigen::VectorXd out(ask.dimension);
+  for (Eigen::Index i = 0; i < ask.dimension; ++i)
+    out[i] = std::ldexp(static_cast<double>((*silo.totals)[static_cast<std::size_t>(i)]), step_log2);
+  return out;
+}
+
+std::string counted_in(const planning::Release& release) {
+  const std::optional<releases::PersonContribution>& persons = release.ask.records.persons;
+  if (!persons) return {};
+  return fmt::format("{}, {}", persons->form == releases::PersonContribution::Form::Total ? "of records" : "of persons",
+                     releases::counted_by(*persons));
+}
+
+void note_counted(const std::string& counted, StatedQuestion& stated) {
+  if (counted.empty()) return;
+  for (NamedEstimate& estimate : stated.estimates)
+    estimate.stated.note += fmt::format("{}{}", estimate.stated.note.empty() ? "" : "; ", counted);
+}
+
 std::vector<std::string> combinations_of(const std::vector<algorithms::TableAxis>& axes) {
   std::vector<std::string> names{""};
   for (const algorithms::TableAxis& axis : axes) {
@@ -510,11 +532,7 @@ Result<StatedQuestion> state_by_kind(const StatisticAsked& asked, const algorith
                                                     silo.totals->size(), silo.records, expected)};
     }
     if (ask.reports() != nullptr || ask.selects() || silo.release->is_public()) continue;
-    Told told{silo.records, Eigen::VectorXd(ask.dimension), noise_of(*silo.release)};
-    const int step_log2 = queries::statistic_lattice(ask).step_log2;
-    for (Eigen::Index i = 0; i < ask.dimension; ++i)
-      told.totals[i] = std::ldexp(static_cast<double>((*silo.totals)[static_cast<std::size_t>(i)]), step_log2);
-    asking.silos.push_back(std::move(told));
+    asking.silos.push_back({silo.records, totals_of(silo), noise_of(*silo.release)});
   }
   if (const auto* reports = std::get_if<algorithms::ReportsAsked>(&asked.what))
     return state_reports(*reports, settings, silos);
@@ -546,13 +564,7 @@ Result<StatedQuestion> state_question(const StatisticAsked& asked, const algorit
                                       const std::vector<SiloTotals>& silos, bool together) {
   Result<StatedQuestion> stated = state_by_kind(asked, settings, silos, together);
   if (!stated) return stated;
-  const std::optional<releases::PersonContribution>& persons = silos.front().release->ask.records.persons;
-  if (persons)
-    for (NamedEstimate& estimate : stated->estimates)
-      estimate.stated.note +=
-          fmt::format("{}{}, {}", estimate.stated.note.empty() ? "" : "; ",
-                      persons->form == releases::PersonContribution::Form::Total ? "of records" : "of persons",
-                      releases::counted_by(*persons));
+  note_counted(counted_in(*silos.front().release), *stated);
   return stated;
 }
 

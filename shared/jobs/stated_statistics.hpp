@@ -52,6 +52,14 @@ struct StatedQuestion {
 /// The law of a silo's noise on each of its totals, rounding to the wire included. @pre a statistic's release, of a sum
 [[nodiscard]] statistics::CoordinateNoise noise_of(const planning::Release& release);
 
+/// A silo's totals in real units, as many as its ask has numbers.
+[[nodiscard]] Eigen::VectorXd totals_of(const SiloTotals& silo);
+
+/// How units that are not records were counted, as notes say it; empty of records.
+[[nodiscard]] std::string counted_in(const planning::Release& release);
+/// Adds that to the note of every estimate. @param counted may be empty
+void note_counted(const std::string& counted, StatedQuestion& stated);
+
 /// What the silos' totals say together, one or several: post-processing of what they released. Totals refer to these
 /// silos; means weigh them by their public records. Nothing is cut but intervals, to what is possible.
 /// @param silos one or more, with as many totals as the question has numbers

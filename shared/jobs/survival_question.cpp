@@ -9,16 +9,11 @@ namespace {
 using algorithms::StatisticAsked;
 using algorithms::SurvivalAsked;
 
-constexpr std::size_t kIntervalsMax = 512;
-constexpr std::size_t kGroupsMax = 16;                        // hazard ratios of more have few records each
-constexpr std::size_t kExitCellsMax = std::size_t{1} << 12U;  // of all groups
-constexpr std::size_t kQuantilesMax = 9;
-
 /// The grid in the column's unit and as records are encoded, with the encoder's own arithmetic.
 bool put_grid(config::Section& section, const std::vector<double>& grid, const algorithms::NumberColumn& time,
               SurvivalAsked& out) {
-  if (grid.size() < 2 || grid.size() > kIntervalsMax + 1) {
-    section.problem("grid", fmt::format("expected 2 to {} edges, got {}", kIntervalsMax + 1, grid.size()));
+  if (grid.size() < 2 || grid.size() > kExitsIntervalsMax + 1) {
+    section.problem("grid", fmt::format("expected 2 to {} edges, got {}", kExitsIntervalsMax + 1, grid.size()));
     return false;
   }
   if (grid.front() != time.low || grid.back() >= time.high) {
@@ -87,10 +82,10 @@ bool put_groups(config::Section& section, const WrittenSurvival& written, const 
     out.by.push_back(*std::move(axis));
   }
   const std::size_t cells = groups * statistics::cell_count(out.cells);
-  if (groups <= kGroupsMax && cells <= kExitCellsMax) return true;
+  if (groups <= kExitsGroupsMax && cells <= kExitsCellsMax) return true;
   section.problem("by", fmt::format("expected at most {} groups and {} cells in all, got {} and {}: merge values, or "
                                     "take fewer edges",
-                                    kGroupsMax, kExitCellsMax, groups, cells));
+                                    kExitsGroupsMax, kExitsCellsMax, groups, cells));
   return false;
 }
 
@@ -185,8 +180,8 @@ std::optional<StatisticAsked> parse_survival(config::Section& section, const Wri
   if (!probabilities.empty()) out.probabilities = probabilities;
   const bool between =
       std::all_of(out.probabilities.begin(), out.probabilities.end(), [](double p) { return p > 0.0 && p < 1.0; });
-  if (!between || out.probabilities.size() > kQuantilesMax) {
-    section.problem("probabilities", fmt::format("expected 1 to {} numbers in (0, 1)", kQuantilesMax));
+  if (!between || out.probabilities.size() > kExitsQuantilesMax) {
+    section.problem("probabilities", fmt::format("expected 1 to {} numbers in (0, 1)", kExitsQuantilesMax));
     return std::nullopt;
   }
   out.on_grid = written.on_grid;

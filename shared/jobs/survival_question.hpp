@@ -10,6 +10,11 @@
 
 namespace undertone::jobs {
 
+inline constexpr std::size_t kExitsIntervalsMax = 512;
+inline constexpr std::size_t kExitsGroupsMax = 16;                    // hazard ratios of more have few records each
+inline constexpr std::size_t kExitsCellsMax = std::size_t{1} << 12U;  // of all groups
+inline constexpr std::size_t kExitsQuantilesMax = 9;
+
 /// What a question for survival says, taken whole before any of it is looked at.
 struct WrittenSurvival {
   std::string time;

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+namespace undertone::operators {
+
+/// A statistic's estimates as a table: a heading, then a row an estimate, those of all silos together before each
+/// silo's own. What there is none of is empty. Lines end as RFC 4180 says, and a text that a spreadsheet would take for
+/// a formula stands behind an apostrophe.
+/// @param statistic one of a result.json's, as this program wrote it
+[[nodiscard]] std::string estimates_csv(const nlohmann::ordered_json& statistic);
+
+}  // namespace undertone::operators
