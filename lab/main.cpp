@@ -392,7 +392,8 @@ void add_operator_commands(CLI::App& app, Actions& actions, OperatorArguments& a
   query_command->add_option("--against", query.against,
                             "COLUMN=VALUE: of survival, the group that the others are compared with");
   query_command->add_option("--test", query.test, "log_rank or gehan: of survival, between the groups");
-  query_command->add_option("--confidence", query.confidence, "of the interval")->capture_default_str();
+  query_command->add_option("--confidence", query.confidence,
+                            "of an interval (default .95, of survival that of the run)");
   query_command->add_flag("--csv", query.csv,
                           "print a row an estimate, for a spreadsheet: those of the run, or what is asked of survival");
   query_command->add_flag("--json", query.json, "print JSON");

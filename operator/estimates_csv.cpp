@@ -1,5 +1,6 @@
 #include "operator/estimates_csv.hpp"
 
+#include <cmath>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <string_view>
@@ -11,37 +12,55 @@ using Json = nlohmann::ordered_json;
 
 std::string text_cell(std::string_view text) {
   std::string out;
-  if (!text.empty() && std::string_view("=+-@\t\r").find(text.front()) != std::string_view::npos) out = "'";
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  if (first != std::string_view::npos && std::string_view("=+-@").find(text[first]) != std::string_view::npos)
+    out = "'";
   for (const char c : text) {
     if (c == '"') out += '"';
-    out += c;
+    out += static_cast<unsigned char>(c) < 0x20U ? ' ' : c;
   }
-  return out.find_first_of(",\"\r\n") == std::string::npos ? out : fmt::format("\"{}\"", out);
+  return out.find_first_of(",\"") == std::string::npos ? out : fmt::format("\"{}\"", out);
 }
 
-std::string number_cell(const Json& value) { return value.is_number() ? value.dump() : std::string(); }
-
-std::string ends_of(const Json& estimate, const char* key) {
-  const auto found = estimate.find(key);
-  if (found == estimate.end()) return ",";
-  return fmt::format("{},{}", number_cell(found->at(0)), number_cell(found->at(1)));
+/// What a file has under a key, or null: a file may have been changed.
+const Json& part_of(const Json& row, std::string_view key) {
+  static const Json kNone;
+  if (!row.is_object()) return kNone;
+  const auto found = row.find(key);
+  return found == row.end() ? kNone : *found;
 }
 
-void put_rows(std::string_view silo, const Json& estimates, std::string& out) {
+std::string text_of(const Json& row, std::string_view key) {
+  const Json& found = part_of(row, key);
+  return found.is_string() ? text_cell(found.get<std::string>()) : std::string();
+}
+
+std::string number_of(const Json& value, const char* none) {
+  return value.is_number() ? value.dump() : std::string(none);
+}
+
+/// Both ends of an interval; null is an open end.
+std::string ends_of(const Json& interval) {
+  if (!interval.is_array() || interval.size() != 2) return ",";
+  return fmt::format("{},{}", number_of(interval[0], "-inf"), number_of(interval[1], "inf"));
+}
+
+void put_rows(const std::string& silo, const std::string& confidence, const Json& estimates, std::string& out) {
   for (const Json& one : estimates)
-    out +=
-        fmt::format("{},{},{},{},{},{},{}\r\n", text_cell(silo), text_cell(one.at("name").get<std::string>()),
-                    number_cell(one.at("value")), ends_of(one, "noise_interval"), ends_of(one, "population_interval"),
-                    text_cell(one.value("method", std::string())), text_cell(one.value("note", std::string())));
+    out += fmt::format("{},{},{},{},{},{},{},{}\r\n", silo, text_of(one, "name"), number_of(part_of(one, "value"), ""),
+                       ends_of(part_of(one, "noise_interval")), ends_of(part_of(one, "population_interval")),
+                       confidence, text_of(one, "method"), text_of(one, "note"));
 }
 
 }  // namespace
 
 std::string estimates_csv(const Json& statistic) {
-  std::string out = "silo,estimate,value,noise_low,noise_high,population_low,population_high,method,note\r\n";
-  put_rows("", statistic.at("estimates"), out);
-  if (const auto silos = statistic.find("by_silo"); silos != statistic.end())
-    for (const Json& silo : *silos) put_rows(silo.at("silo").get<std::string>(), silo.at("estimates"), out);
+  std::string out =
+      "silo,estimate,value,noise_low,noise_high,population_low,population_high,confidence,method,note\r\n";
+  const std::string confidence = number_of(part_of(statistic, "confidence"), "");
+  put_rows("", confidence, part_of(statistic, "estimates"), out);
+  for (const Json& silo : part_of(statistic, "by_silo"))
+    put_rows(text_of(silo, "silo"), confidence, part_of(silo, "estimates"), out);
   return out;
 }
 

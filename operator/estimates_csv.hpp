@@ -6,9 +6,9 @@
 namespace undertone::operators {
 
 /// A statistic's estimates as a table: a heading, then a row an estimate, those of all silos together before each
-/// silo's own. What there is none of is empty. Lines end as RFC 4180 says, and a text that a spreadsheet would take for
-/// a formula stands behind an apostrophe.
-/// @param statistic one of a result.json's, as this program wrote it
+/// silo's own. What there is none of is empty, and an open end is inf or -inf. Lines end as RFC 4180 says, and a text
+/// that a spreadsheet would take for a formula stands behind an apostrophe.
+/// @param statistic one of a result.json's: what is of another shape is left empty
 [[nodiscard]] std::string estimates_csv(const nlohmann::ordered_json& statistic);
 
 }  // namespace undertone::operators

@@ -6,7 +6,6 @@
 
 #include "operator/estimates_csv.hpp"
 #include "operator/statistic_lines.hpp"
-#include "shared/base/contained.hpp"
 #include "shared/config/json_section.hpp"
 #include "shared/jobs/released_exits.hpp"
 #include "shared/jobs/released_function.hpp"
@@ -17,6 +16,8 @@ namespace undertone::operators {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+constexpr double kUsualConfidence = 0.95;
 
 /// A question's place in the result, and its name.
 struct NamedFunction {
@@ -40,8 +41,30 @@ std::string name_of(const nlohmann::json& row) {
   return found != row.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-/// What was released so that it can be asked later: whatever else there is has its rows alone.
-bool can_be_asked(const nlohmann::json& row) { return row.contains("function") || row.contains("exits"); }
+bool asks_function(const ResultQuery& query) {
+  return !query.all.empty() || !query.any.empty() || !query.kernel.empty() || !query.at.empty() || query.minimum;
+}
+
+bool asks_exits(const ResultQuery& query) {
+  return !query.times.empty() || !query.quantiles.empty() || !query.against.empty() || !query.test.empty();
+}
+
+/// Whether a statistic has what is asked for.
+bool can_answer(const nlohmann::json& row, const ResultQuery& query) {
+  if (!row.is_object()) return false;
+  if (asks_exits(query)) return row.contains("exits");
+  if (asks_function(query)) return row.contains("function");
+  if (!query.csv) return row.contains("exits") || row.contains("function");
+  const auto estimates = row.find("estimates");
+  return estimates != row.end() && estimates->is_array() && !estimates->empty();
+}
+
+std::string kinds_that_answer(const ResultQuery& query) {
+  if (asks_exits(query)) return "it has no question of kind survival, of which that is asked";
+  if (asks_function(query)) return "it has no question of kind marginals, kernels or loss, of which that is asked";
+  return query.csv ? "it has no statistic with rows"
+                   : "it has no question of kind marginals, kernels, loss or survival";
+}
 
 Result<FoundStatistic> find_statistic(const ResultQuery& query) {
   UNDERTONE_TRY(const config::JsonDocument document, config::load_json(query.result, kResultBytesMax));
@@ -51,25 +74,33 @@ Result<FoundStatistic> find_statistic(const ResultQuery& query) {
                               ? "expected the result of a run of statistics, and this run trained a model"
                               : "expected the result of a run of statistics that succeeded");
   std::string known;
-  std::vector<std::size_t> wanted;
-  std::size_t askable = 0;
+  std::vector<std::size_t> named;
+  std::optional<std::size_t> numbered;
+  std::size_t answering = 0;
+  std::size_t last = 0;
   for (std::size_t i = 0; i < statistics->size(); ++i) {
     const nlohmann::json& one = (*statistics)[i];
-    if (!one.is_object() || !(query.csv ? one.contains("estimates") : can_be_asked(one))) continue;
-    ++askable;
+    if (!can_answer(one, query)) continue;
+    ++answering;
+    last = i;
     known += fmt::format("{}{} (\"{}\")", known.empty() ? "" : ", ", i, name_of(one));
-    if (query.statistic.empty() || query.statistic == name_of(one) || query.statistic == fmt::format("{}", i))
-      wanted.push_back(i);
+    if (query.statistic == name_of(one)) named.push_back(i);
+    if (query.statistic == fmt::format("{}", i)) numbered = i;
   }
-  if (askable == 0)
-    return refused(query, query.csv ? "it has no statistic with estimates"
-                                    : "it has no question of kind marginals, kernels, loss or survival");
-  if (wanted.empty())
-    return refused(query, fmt::format("\"{}\" is none of its statistics, expected {}", query.statistic, known));
-  if (query.statistic.empty() && askable > 1)
-    return refused(query, fmt::format("several statistics: expected --statistic with one of {}", known));
-  const nlohmann::json& row = (*statistics)[wanted.front()];
-  return FoundStatistic{name_of(row), wanted.front(), row};
+  if (answering == 0) return refused(query, kinds_that_answer(query));
+  if (query.statistic.empty()) {
+    if (answering > 1)
+      return refused(query, fmt::format("several statistics: expected --statistic with one of {}", known));
+    return FoundStatistic{name_of((*statistics)[last]), last, (*statistics)[last]};
+  }
+  if (!numbered && named.size() > 1)
+    return refused(query, fmt::format("several statistics have the name \"{}\": expected the number of one of {}",
+                                      query.statistic, known));
+  if (!numbered && named.empty())
+    return refused(
+        query, fmt::format("\"{}\" is none of the statistics that can answer, expected {}", query.statistic, known));
+  const std::size_t place = numbered ? *numbered : named.front();
+  return FoundStatistic{name_of((*statistics)[place]), place, (*statistics)[place]};
 }
 
 Result<NamedFunction> function_of(const FoundStatistic& found, const ResultQuery& query) {
@@ -153,7 +184,7 @@ int print_minimum(const NamedFunction& named, const ResultQuery& query, statisti
                              {"parameters", parameters},
                              {"risk", least->risk},
                              {"interval_of_a_fixed_point", {there->noise.low, there->noise.high}},
-                             {"confidence", query.confidence}})
+                             {"confidence", confidence.value()}})
                            .dump());
     return service::kDone;
   }
@@ -163,27 +194,30 @@ int print_minimum(const NamedFunction& named, const ResultQuery& query, statisti
       "be "
       "convex, and this is the best of several descents\n",
       named.name, fmt::join(parameters, ", "), least->risk, named.function.of_whom(), there->noise.low,
-      there->noise.high, 100.0 * query.confidence);
+      there->noise.high, 100.0 * confidence.value());
   return service::kDone;
 }
 
-int query_function(const FoundStatistic& found, const ResultQuery& query, statistics::Confidence confidence) {
+int query_function(const FoundStatistic& found, const ResultQuery& query) {
   const int asked = (query.all.empty() ? 0 : 1) + (query.any.empty() ? 0 : 1) + (query.kernel.empty() ? 0 : 1) +
                     (query.at.empty() ? 0 : 1) + (query.minimum ? 1 : 0);
   if (asked != 1)
     return service::fail(
         {ErrorCode::InvalidArgument, "expected exactly one of --marginal, --any, --kernel, --at and --minimum"});
+  const Result<statistics::Confidence> confidence =
+      statistics::Confidence::create(query.confidence.value_or(kUsualConfidence));
+  if (!confidence) return service::fail(confidence.error());
   const Result<NamedFunction> named = function_of(found, query);
   if (!named) return service::fail(named.error());
-  if (query.minimum) return print_minimum(*named, query, confidence);
-  const Result<statistics::Stated> stated = answer(*named, query, confidence);
+  if (query.minimum) return print_minimum(*named, query, *confidence);
+  const Result<statistics::Stated> stated = answer(*named, query, *confidence);
   if (!stated) return service::fail(stated.error());
   if (query.json) {
     Json out = {{"statistic", named->name},
                 {"value", *stated->value},
                 {"noise_stddev", stated->noise_stddev},
                 {"interval", {stated->noise.low, stated->noise.high}},
-                {"confidence", query.confidence}};
+                {"confidence", confidence->value()}};
     const std::optional<std::int64_t>& of_each = named->function.person_records_max;
     out[of_each ? "persons" : "records"] = named->function.records;
     if (of_each) out["person_records_max"] = *of_each;
@@ -192,9 +226,15 @@ int query_function(const FoundStatistic& found, const ResultQuery& query, statis
     return service::kDone;
   }
   fmt::print("{:.6g}, {:.6g} to {:.6g} with the noise at {:.4g} %, {}{}{}\n", *stated->value, stated->noise.low,
-             stated->noise.high, 100.0 * query.confidence, named->function.of_whom(), stated->note.empty() ? "" : "; ",
-             stated->note);
+             stated->noise.high, 100.0 * confidence->value(), named->function.of_whom(),
+             stated->note.empty() ? "" : "; ", stated->note);
   return service::kDone;
+}
+
+/// A number of a statistic's row; nothing where it has none.
+std::optional<double> number_in(const nlohmann::json& row, const char* key) {
+  const auto found = row.find(key);
+  return found != row.end() && found->is_number() ? std::optional(found->get<double>()) : std::nullopt;
 }
 
 /// @param row a statistic's, as results have them
@@ -218,61 +258,58 @@ Status put_later(const FoundStatistic& found, const ResultQuery& query, statisti
   UNDERTONE_TRY(const jobs::StatedQuestion stated, jobs::state_later(exits, later, confidence));
   std::int64_t records = 0;
   for (const jobs::ToldExits& silo : exits.silos) records += silo.records;
-  row = {{"statistic", found.name}, {"silos", exits.silos.size()},    {"records", records},
-         {"kind", "survival"},      {"confidence", query.confidence}, {"estimates", jobs::estimates_json(stated)}};
+  row = {{"statistic", found.name}, {"silos", exits.silos.size()}, {"records", records}};
+  if (const auto unit = found.row.find("unit"); unit != found.row.end() && unit->is_string())
+    row["unit"] = unit->get<std::string>();
+  row["kind"] = "survival";
+  row["confidence"] = confidence.value();
+  row["estimates"] = jobs::estimates_json(stated);
   if (!stated.tests.empty()) row["tests"] = jobs::tests_json(stated);
+  row["by_silo"] = Json::array();
   return {};
 }
 
-bool asks_function(const ResultQuery& query) {
-  return !query.all.empty() || !query.any.empty() || !query.kernel.empty() || !query.at.empty() || query.minimum;
-}
-
-bool asks_exits(const ResultQuery& query) {
-  return !query.times.empty() || !query.quantiles.empty() || !query.against.empty() || !query.test.empty();
-}
-
-int query_exits(const FoundStatistic& found, const ResultQuery& query, statistics::Confidence confidence) {
-  if (asks_function(query))
-    return service::fail({ErrorCode::InvalidArgument,
-                          "of survival, expected --times, --quantiles, --against and --test, and none of --marginal, "
-                          "--any, --kernel, --at and --minimum"});
+int query_exits(const FoundStatistic& found, const ResultQuery& query) {
+  const Result<statistics::Confidence> confidence = statistics::Confidence::create(
+      query.confidence ? *query.confidence : number_in(found.row, "confidence").value_or(kUsualConfidence));
+  if (!confidence) return service::fail(confidence.error());
   Json row;
-  if (const Status put = put_later(found, query, confidence, row); !put) return service::fail(put.error());
+  if (const Status put = put_later(found, query, *confidence, row); !put) return service::fail(put.error());
   if (query.csv) {
     fmt::print("{}", estimates_csv(row));
   } else if (query.json) {
     fmt::print("{}\n", row.dump());
   } else {
-    fmt::print("{}", statistic_lines(Json::array({row}), row.at("estimates").size()));
+    fmt::print("{}Each interval holds by itself at {:.4g} %.\n",
+               statistic_lines(Json::array({row}), row.at("estimates").size()), 100.0 * confidence->value());
   }
   return service::kDone;
+}
+
+/// What goes together. @return an error that says what does not
+Status check_flags(const ResultQuery& query) {
+  const auto refuse = [](const char* why) { return Error{ErrorCode::InvalidArgument, why}; };
+  if (asks_function(query) && asks_exits(query))
+    return refuse("--times, --quantiles, --against and --test are asked of survival, and the others of a function");
+  if (query.csv && query.json) return refuse("expected --csv or --json, not both");
+  if (query.csv && asks_function(query)) return refuse("--csv has rows, and what is asked of a function is one number");
+  if (query.csv && !query.test.empty()) return refuse("--csv has the rows of estimates, and no tests: ask with --json");
+  if (query.csv && !asks_exits(query) && query.confidence)
+    return refuse("--csv has the rows of the run, whose intervals are at the run's confidence");
+  return {};
 }
 
 }  // namespace
 
 int query_result(const ResultQuery& query) {
-  const Result<statistics::Confidence> confidence = statistics::Confidence::create(query.confidence);
-  if (!confidence) return service::fail(confidence.error());
-  if (query.csv && (query.json || asks_function(query)))
-    return service::fail({ErrorCode::InvalidArgument,
-                          "--csv has the rows of a statistic: it goes with neither --json nor what is asked of a "
-                          "function"});
+  if (const Status checked = check_flags(query); !checked) return service::fail(checked.error());
   const Result<FoundStatistic> found = find_statistic(query);
   if (!found) return service::fail(found.error());
-  // Rows as the run stated them, where nothing else is asked.
-  if (found->row.contains("exits") && (asks_exits(query) || !query.csv)) return query_exits(*found, query, *confidence);
-  if (asks_exits(query))
-    return service::fail({ErrorCode::InvalidArgument,
-                          fmt::format("--times, --quantiles, --against and --test are asked of survival, and \"{}\" is "
-                                      "none",
-                                      found->name)});
-  if (!query.csv) return query_function(*found, query, *confidence);
-  const Result<std::string> rows =
-      contained("the result's rows", [&]() -> Result<std::string> { return estimates_csv(found->row); });
-  if (!rows) return service::fail(rows.error());
-  fmt::print("{}", *rows);
-  return service::kDone;
+  if (query.csv && !asks_exits(query)) {
+    fmt::print("{}", estimates_csv(found->row));
+    return service::kDone;
+  }
+  return found->row.contains("exits") ? query_exits(*found, query) : query_function(*found, query);
 }
 
 }  // namespace undertone::operators

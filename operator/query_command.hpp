@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,7 @@ struct ResultQuery {
   std::string quantiles = {};         // "0.25,0.5": of survival, of the time
   std::string against = {};           // "arm=new": of survival, the group that others are compared with
   std::string test = {};              // "log_rank" or "gehan": of survival
-  double confidence = 0.95;
+  std::optional<double> confidence = {};  // nothing: of survival the run's, of a function .95
   bool json = false;
   bool csv = false;  // a row an estimate
 };

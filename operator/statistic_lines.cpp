@@ -22,7 +22,9 @@ std::string shown_base(const nlohmann::ordered_json& one) {
 
 /// What silos say alone of an estimate that there is none of over all of them.
 std::string lines_of_silos(const nlohmann::ordered_json& statistic, std::size_t place) {
-  const nlohmann::ordered_json& silos = statistic.at("by_silo");
+  const auto found = statistic.find("by_silo");
+  if (found == statistic.end()) return {};
+  const nlohmann::ordered_json& silos = *found;
   std::string out;
   for (std::size_t i = 0; i < std::min(kSilosShown, silos.size()); ++i) {
     const nlohmann::ordered_json& estimate = silos[i].at("estimates").at(place);

@@ -520,7 +520,7 @@ Result<double> least_epsilon(const std::vector<RepeatedEvent>& position, release
     double delta;
     bool operator==(const Asked&) const = default;
   };
-  static RememberedSearches<Asked, double> known(256);
+  static RememberedSearches<Asked, double> known(1024);  // a calibration asks for some tens
   Asked asked{{}, delta.value()};
   for (const RepeatedEvent& one : position) asked.events.emplace_back(std::visit(KeyOf{}, one.event), one.times);
   const Result<double> found = known.find(asked, [&] { return searched_epsilon(position, delta); });

@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -17,8 +18,8 @@ namespace undertone {
 
 /// Remembers what the last searches found, so that the next search for the same key takes no time, on any thread. A
 /// thread that asks for what another one is searching waits for it, and searches itself where that search fails or is
-/// stopped. A remembered search charges the work that the first one took. So what a WorkMeter refuses does not depend
-/// on what was searched before, nor by whom.
+/// stopped: all that waited do so then, at once. A remembered search charges the work that the first one took. So what
+/// a WorkMeter refuses does not depend on what was searched before, nor by whom.
 /// @tparam Key holds everything that a search depends on; keys are compared with ==
 /// @tparam Found may be used by several threads at once
 template <class Key, class Found>
@@ -31,13 +32,13 @@ class RememberedSearches {
   /// @return what was found; an error where the search fails, or where a WorkMeter of the thread stopped it
   template <class Search>
   [[nodiscard]] Result<Found> find(const Key& key, Search&& search) {
-    UNDERTONE_TRY(std::optional<Remembered> one, remembered_or_begun(key));
-    if (one) {
-      WorkMeter::charge(one->work);
+    UNDERTONE_TRY(Turn turn, remembered_or_begun(key));
+    if (turn.remembered) {
+      WorkMeter::charge(turn.remembered->work);
       if (WorkMeter::stopped()) return stopped();
-      return std::move(one->found);
+      return std::move(turn.remembered->found);
     }
-    const UnderWay mine(*this, key);
+    const Ending ending(*this, *turn.mine);
     const WorkMeter work(UINT64_MAX);
     Result<Found> found = search();
     // A search that was stopped may have passed over an accountant: what it found is not what there is.
@@ -52,43 +53,60 @@ class RememberedSearches {
     Found found;
     std::uint64_t work;
   };
-  /// A search that this thread makes: it is over when this goes, whatever came of it.
-  class UnderWay {
+  /// A search that some thread makes.
+  struct UnderWay {
+    Key key;
+    bool ended = false;
+  };
+  /// What a thread that asks is to do: take what is remembered, or search.
+  struct Turn {
+    std::optional<Remembered> remembered;
+    std::shared_ptr<UnderWay> mine;
+  };
+  /// The search of this thread is over when this goes, whatever came of it.
+  class Ending {
    public:
-    UnderWay(RememberedSearches& all, const Key& key) : all_(all), key_(key) {}
-    ~UnderWay() {
+    Ending(RememberedSearches& all, UnderWay& mine) : all_(all), mine_(mine) {}
+    ~Ending() {
       {
         const std::scoped_lock lock(all_.mutex_);
-        std::erase(all_.under_way_, key_);
+        mine_.ended = true;
+        std::erase_if(all_.under_way_, [&](const auto& one) { return one.get() == &mine_; });
       }
       all_.ended_.notify_all();
     }
-    UnderWay(const UnderWay&) = delete;
-    UnderWay& operator=(const UnderWay&) = delete;
+    Ending(const Ending&) = delete;
+    Ending& operator=(const Ending&) = delete;
 
    private:
     RememberedSearches& all_;
-    const Key& key_;
+    UnderWay& mine_;
   };
 
-  /// Nothing where this thread is to search: the key is then under way. @return an error where a meter stopped the
-  /// thread while it waited
-  [[nodiscard]] Result<std::optional<Remembered>> remembered_or_begun(const Key& key) {
+  /// @return an error where a meter stopped the thread while it waited
+  [[nodiscard]] Result<Turn> remembered_or_begun(const Key& key) {
     constexpr std::chrono::milliseconds kLook{20};  // how often a thread that waits asks whether it is to stop
+    const auto is_for_key = [&key](const auto& one) { return one.key == key; };
     std::unique_lock lock(mutex_);
-    while (true) {
-      const auto found = std::find_if(known_.begin(), known_.end(), [&](const auto& one) { return one.key == key; });
-      if (found != known_.end()) return std::optional(*found);
-      if (std::find(under_way_.begin(), under_way_.end(), key) == under_way_.end()) break;
-      if (WorkMeter::stopped()) return stopped();
-      ended_.wait_for(lock, kLook);
+    const auto found = [&] { return std::find_if(known_.begin(), known_.end(), is_for_key); };
+    const auto other =
+        std::find_if(under_way_.begin(), under_way_.end(), [&](const auto& one) { return is_for_key(*one); });
+    if (found() == known_.end() && other != under_way_.end()) {
+      const std::shared_ptr<UnderWay> awaited = *other;
+      while (!awaited->ended) {
+        if (WorkMeter::stopped()) return stopped();
+        ended_.wait_for(lock, kLook);
+      }
     }
-    under_way_.push_back(key);
-    return std::optional<Remembered>();
+    if (const auto one = found(); one != known_.end()) return Turn{*one, nullptr};
+    auto mine = std::make_shared<UnderWay>(UnderWay{key});
+    under_way_.push_back(mine);
+    return Turn{std::nullopt, std::move(mine)};
   }
 
   void remember(Remembered one) {
     const std::scoped_lock lock(mutex_);
+    if (std::any_of(known_.begin(), known_.end(), [&](const auto& other) { return other.key == one.key; })) return;
     if (known_.size() == most_) known_.erase(known_.begin());
     known_.push_back(std::move(one));
   }
@@ -99,7 +117,7 @@ class RememberedSearches {
   std::mutex mutex_;
   std::condition_variable ended_;
   std::vector<Remembered> known_;
-  std::vector<Key> under_way_;
+  std::vector<std::shared_ptr<UnderWay>> under_way_;
 };
 
 }  // namespace undertone

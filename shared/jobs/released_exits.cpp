@@ -40,7 +40,9 @@ std::vector<algorithms::TableAxis> parse_axes(config::Section& section) {
   for (config::Section& one : section.objects("by", 0, kExitsGroupsMax, "columns whose combinations are groups")) {
     algorithms::TableAxis axis;
     axis.column = one.text("column", "its name");
-    axis.values = one.texts("values", "its values", {1});
+    axis.values = one.texts("values", "its values", {1, kExitsGroupsMax, true});
+    if (std::any_of(out.begin(), out.end(), [&](const auto& other) { return other.column == axis.column; }))
+      one.problem("column", "expected each column once");
     axis.whole = one.boolean("whole", "whether every record has one of them");
     one.finish();
     out.push_back(std::move(axis));
@@ -86,20 +88,24 @@ Status put_first(const std::string& group, ReleasedExits& exits) {
                      ? std::string("the table has no groups")
                      : fmt::format("expected one of the groups \"{}\", got \"{}\"", fmt::join(names, "\", \""), group)};
   const auto wanted = static_cast<std::size_t>(found - names.begin());
+  std::vector<std::size_t> from(names.size(), 0);  // of each group, where it was
   std::size_t inner = names.size();
   for (algorithms::TableAxis& axis : exits.asked.by) {
     inner /= axis.values.size();
-    const auto value = static_cast<std::ptrdiff_t>(wanted / inner % axis.values.size());
-    std::rotate(axis.values.begin(), axis.values.begin() + value, axis.values.begin() + value + 1);
+    const std::size_t first = wanted / inner % axis.values.size();
+    for (std::size_t g = 0; g < from.size(); ++g) {
+      const std::size_t value = g / inner % axis.values.size();
+      from[g] += inner * (value == 0 ? first : value <= first ? value - 1 : value);
+    }
+    const auto middle = axis.values.begin() + static_cast<std::ptrdiff_t>(first);
+    std::rotate(axis.values.begin(), middle, middle + 1);
   }
-  const std::vector<std::string> moved = group_names(exits.asked);
   const auto cells = static_cast<Eigen::Index>(layout_of(exits.asked).cells_of_group());
   for (ToldExits& silo : exits.silos) {
     const Eigen::VectorXd before = silo.cells;
-    for (std::size_t g = 0; g < moved.size(); ++g) {
-      const auto from = std::find(names.begin(), names.end(), moved[g]) - names.begin();
-      silo.cells.segment(static_cast<Eigen::Index>(g) * cells, cells) = before.segment(from * cells, cells);
-    }
+    for (std::size_t g = 0; g < from.size(); ++g)
+      silo.cells.segment(static_cast<Eigen::Index>(g) * cells, cells) =
+          before.segment(static_cast<Eigen::Index>(from[g]) * cells, cells);
   }
   return {};
 }
@@ -150,14 +156,15 @@ ReleasedExits parse_released_exits(config::Section section) {
   if (asked.edges.size() < 2 || asked.edges.size() > kExitsIntervalsMax + 1 ||
       std::adjacent_find(asked.edges.begin(), asked.edges.end(), std::greater_equal<>()) != asked.edges.end())
     section.problem("grid", fmt::format("expected 2 to {} ascending edges", kExitsIntervalsMax + 1));
-  asked.causes = section.texts("causes", "names of what happens", {1});
+  asked.causes = section.texts("causes", "names of what happens", {1, kExitsCellsMax, true});
   asked.cells.edges = asked.edges;
   asked.cells.causes = std::max<std::size_t>(asked.causes.size(), 1);
   asked.by = parse_axes(section);
   const std::vector<double> at = section.numbers("at", "edges at which curves are stated");
   asked.probabilities = section.numbers("probabilities", "of quantiles of the time");
   if (!are_probabilities(asked.probabilities))
-    section.problem("probabilities", fmt::format("expected {} numbers in (0, 1) at most", kExitsQuantilesMax));
+    section.problem("probabilities",
+                    fmt::format("expected at most {} numbers, each between 0 and 1", kExitsQuantilesMax));
   asked.on_grid = section.choice<bool>("times", {{"continuous", false}, {"grid", true}}, "what times are");
   asked.pooled =
       section.choice<bool>("silos", {{"standardised", false}, {"alike", true}}, "how silos are put together");
@@ -203,9 +210,11 @@ Result<StatedQuestion> state_later(const ReleasedExits& exits, const LaterExits&
     UNDERTONE_TRY(changed.asked.at, edges_at(exits.asked, later.times));
   }
   if (!are_probabilities(later.probabilities))
-    return Error{ErrorCode::InvalidArgument,
-                 fmt::format("expected {} quantiles in (0, 1) at most", kExitsQuantilesMax)};
+    return Error{ErrorCode::InvalidArgument, fmt::format("expected at most {} quantiles, each between 0 and 1, got {}",
+                                                         kExitsQuantilesMax, fmt::join(later.probabilities, ", "))};
   if (!later.probabilities.empty()) changed.asked.probabilities = later.probabilities;
+  if (later.gehan && exits.asked.groups() < 2)
+    return Error{ErrorCode::InvalidArgument, "a test compares groups, and the table has one alone"};
   if (later.gehan) changed.asked.gehan = *later.gehan;
   if (!later.against.empty()) {
     if (const Status moved = put_first(later.against, changed); !moved) return moved.error();

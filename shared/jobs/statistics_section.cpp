@@ -33,7 +33,7 @@ void parse_noise(config::Section& section, bool single, AskedStatistics& out) {
       "variance of all numbers least; half_widths: what each needs for its half_width, and the rest is not spent");
   section.otherwise("confidence", 0.95);
   out.settings.confidence =
-      section.number("confidence", 0.5, 0.9999, "how often each interval covers, at least (default 0.95)");
+      section.number("confidence", 0.5, 0.999, "how often each interval covers, at least (default 0.95)");
   section.otherwise("sampling_intervals", false);
   out.settings.sampling = section.boolean(
       "sampling_intervals",

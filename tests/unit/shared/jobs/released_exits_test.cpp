@@ -116,11 +116,13 @@ TEST(ReleasedExitsTest, WhatATableDoesNotKnowIsSaid) {
   };
   EXPECT_EQ(said({{7}, {}, "", {}}), "the table knows the times 6, 12, 18, 24, got 7");
   EXPECT_EQ(said({{0}, {}, "", {}}), "the table knows the times 6, 12, 18, 24, got 0");
-  EXPECT_NE(said({{}, {1.0}, "", {}}).find("in (0, 1)"), std::string::npos);
+  EXPECT_EQ(said({{}, {0.5, 1.0}, "", {}}), "expected at most 9 quantiles, each between 0 and 1, got 0.5, 1");
   EXPECT_NE(said({{}, {}, "arm=new", {}}).find("expected one of the groups \"arm=old, sex=f\", "), std::string::npos);
   ReleasedExits alone = exits;
   alone.asked.by.clear();
   EXPECT_EQ(state_later(alone, {{}, {}, "arm=new", {}}, kNinety).error().message, "the table has no groups");
+  EXPECT_EQ(state_later(alone, {{}, {}, "", true}, kNinety).error().message,
+            "a test compares groups, and the table has one alone");
 }
 
 TEST(ReleasedExitsTest, AFileThatWasChangedIsRefusedInWords) {
@@ -134,15 +136,31 @@ TEST(ReleasedExitsTest, AFileThatWasChangedIsRefusedInWords) {
   EXPECT_NE(changed("/grid/1", 0).find("ascending edges"), std::string::npos);
   EXPECT_NE(changed("/grid", Json::array()).find("ascending edges"), std::string::npos);
   EXPECT_NE(changed("/at", Json::array()).find("edges of the grid after the first one"), std::string::npos);
-  EXPECT_NE(changed("/probabilities/0", 1).find("in (0, 1)"), std::string::npos);
+  EXPECT_NE(changed("/probabilities/0", 1).find("each between 0 and 1"), std::string::npos);
   EXPECT_NE(changed("/tables/0/cells", Json::array({1})).find("expected 60 numbers"), std::string::npos);
   EXPECT_NE(changed("/tables/0/cells/3", 1e300).find("of at most 2^53"), std::string::npos);
   EXPECT_NE(changed("/tables/0/noise/scale", 0).find("scale"), std::string::npos);
   EXPECT_NE(changed("/tables/1/records", 0).find("records"), std::string::npos);
   EXPECT_NE(changed("/tables", Json::array()).find("tables"), std::string::npos);
+  EXPECT_NE(changed("/by/0/values/1", "old").find("values"), std::string::npos);
+  EXPECT_NE(changed("/by/1/column", "arm").find("expected each column once"), std::string::npos);
   Json wide = good;
-  for (int value = 0; value < 20; ++value) wide["by"][0]["values"].push_back(std::to_string(value));
+  for (int value = 0; value < 6; ++value) wide["by"][0]["values"].push_back(std::to_string(value));
   EXPECT_NE(problems_of(wide).find("expected at most 16 groups"), std::string::npos);
+}
+
+// Three arms, so that no order of groups is its own inverse.
+TEST(ReleasedExitsTest, GroupsMoveWithTheirCells) {
+  const ReleasedExits exits = released();
+  const std::vector<std::string> names = group_names(exits.asked);
+  const StatedQuestion first = *state_later(exits, {}, kNinety);
+  for (const std::string& against : names) {
+    const StatedQuestion turned = *state_later(exits, {{}, {}, against, std::nullopt}, kNinety);
+    EXPECT_EQ(turned.estimates.front().name, against + ": S(6)");
+    for (const std::string& name : names)
+      for (const char* what : {": S(6)", ": at risk after 24"})
+        EXPECT_EQ(estimate(turned, name + what).value, estimate(first, name + what).value) << against << name << what;
+  }
 }
 
 // Every number at its extremes: what is let in is stated in finite intervals or refused, and nothing stops.
