@@ -32,7 +32,7 @@ Json result_of_run() {
       {"sampling_intervals", true},
       {"tables", Json::array({{{"records", 2000},
                                {"noise", {{"law", "laplace"}, {"scale", 2}, {"step", 1}}},
-                               {"cells", {200, 100, 599, 50, 50, 0, 1, 0, 300, 150, 449, 50, 50, 0, 1, 0}}}})}};
+                               {"cells", {200, 100, 0, 350, 349, 0, 1, 0, 300, 150, 0, 275, 274, 0, 1, 0}}}})}};
   const Json survival = {{"statistic", "survival"},
                          {"unit", "person"},
                          {"confidence", 0.9},
