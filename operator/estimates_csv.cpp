@@ -22,7 +22,7 @@ std::string text_cell(std::string_view text) {
   return out.find_first_of(",\"") == std::string::npos ? out : fmt::format("\"{}\"", out);
 }
 
-/// What a file has under a key, or null: a file may have been changed.
+/// Returns what a file has under a key, or null: somebody may have changed the file.
 const Json& part_of(const Json& row, std::string_view key) {
   static const Json kNone;
   if (!row.is_object()) return kNone;
@@ -39,7 +39,7 @@ std::string number_of(const Json& value, const char* none) {
   return value.is_number() ? value.dump() : std::string(none);
 }
 
-/// Both ends of an interval; null is an open end.
+/// Returns both ends of an interval as two cells. Null means that an end is open.
 std::string ends_of(const Json& interval) {
   if (!interval.is_array() || interval.size() != 2) return ",";
   return fmt::format("{},{}", number_of(interval[0], "-inf"), number_of(interval[1], "inf"));

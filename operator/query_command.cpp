@@ -60,7 +60,7 @@ bool can_answer(const nlohmann::json& row, const ResultQuery& query) {
 }
 
 std::string kinds_that_answer(const ResultQuery& query) {
-  if (asks_exits(query)) return "it has no question of kind survival, of which that is asked";
+  if (asks_exits(query)) return "it has no table of a question of kind survival, of which that is asked";
   if (asks_function(query)) return "it has no question of kind marginals, kernels or loss, of which that is asked";
   return query.csv ? "it has no statistic with rows"
                    : "it has no question of kind marginals, kernels, loss or survival";
@@ -231,7 +231,7 @@ int query_function(const FoundStatistic& found, const ResultQuery& query) {
   return service::kDone;
 }
 
-/// A number of a statistic's row; nothing where it has none.
+/// Returns a number of a statistic's row, or nothing where it has none.
 std::optional<double> number_in(const nlohmann::json& row, const char* key) {
   const auto found = row.find(key);
   return found != row.end() && found->is_number() ? std::optional(found->get<double>()) : std::nullopt;
@@ -286,7 +286,7 @@ int query_exits(const FoundStatistic& found, const ResultQuery& query) {
   return service::kDone;
 }
 
-/// What goes together. @return an error that says what does not
+/// Checks that the flags go together. @return an error that says which do not
 Status check_flags(const ResultQuery& query) {
   const auto refuse = [](const char* why) { return Error{ErrorCode::InvalidArgument, why}; };
   if (asks_function(query) && asks_exits(query))

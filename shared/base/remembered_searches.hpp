@@ -58,7 +58,7 @@ class RememberedSearches {
     Key key;
     bool ended = false;
   };
-  /// What a thread that asks is to do: take what is remembered, or search.
+  /// This says what a thread that asks is to do: it takes what is remembered, or it searches.
   struct Turn {
     std::optional<Remembered> remembered;
     std::shared_ptr<UnderWay> mine;

@@ -13,8 +13,8 @@ namespace undertone::jobs {
 
 inline constexpr std::size_t kExitsSilosMax = 10'000;
 
-/// What a run released of a question for survival: a noised table of exits of every silo. Whatever is asked of it
-/// afterwards is post-processing.
+/// This is what a run released of a question for survival: every silo has a noised table of exits. Whatever is asked of
+/// it afterwards is post-processing.
 struct ReleasedExits {
   algorithms::SurvivalAsked asked;  // its cells are of no columns any more: only how many there are is known
   bool sampling = false;            // intervals for the population are wanted, too
@@ -27,11 +27,12 @@ struct ReleasedExits {
 [[nodiscard]] Result<ReleasedExits> release_exits(const algorithms::SurvivalAsked& asked, bool sampling,
                                                   const std::vector<SiloTotals>& silos);
 
-/// As a result's "exits" says it, and the inverse: what is wrong with a file goes to the section's problems.
+/// This writes them as a result's "exits", and the inverse reads them: what is wrong with a file goes to the section's
+/// problems.
 [[nodiscard]] nlohmann::ordered_json to_json(const ReleasedExits& exits);
 [[nodiscard]] ReleasedExits parse_released_exits(config::Section section);
 
-/// What a question may be changed to once its table is there. What is left out stays as the job asked for it.
+/// A question may be changed to this once its table is there. What is left out stays as the job asked for it.
 struct LaterExits {
   std::vector<double> times;          // edges of the grid after its first one
   std::vector<double> probabilities;  // of quantiles of the time, each in (0, 1)

@@ -70,7 +70,7 @@ TEST(QueryCommandTest, ATableOfExitsIsAskedAgain) {
   EXPECT_EQ(Json::parse(json)["confidence"], 0.9);
 }
 
-// Of a table whose last time too few reach, the lines once failed.
+// The lines once failed where too few records reach the last time of a table.
 TEST(QueryCommandTest, WhatIsRefusedIsSaidAmongTheOthers) {
   const auto [code, lines] = asked({.confidence = 0.95});
   EXPECT_EQ(code, service::kDone) << lines;

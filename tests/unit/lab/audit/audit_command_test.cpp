@@ -49,7 +49,7 @@ TEST(AuditCommandTest, EveryMethodIsAuditedOrRefusedInWords) {
   const auto federations = tests::federations_of_every_algorithm();
   for (std::size_t f = 0; f < federations.size(); ++f) {
     const auto& [name, federation] = federations[f];
-    // What is refused takes no time; of the others every third one is audited.
+    // A refusal takes no time. Every third one of the other methods is audited.
     if (!refused.contains(name) && f % tests::repetitions(std::size_t{3}, std::size_t{1}) != 0) continue;
     SCOPED_TRACE(name);
     tests::SmallFederation one = federation;
