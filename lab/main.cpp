@@ -18,7 +18,6 @@
 #include "operator/advise_command.hpp"
 #include "operator/components_command.hpp"
 #include "operator/demo.hpp"
-#include "operator/job_commands.hpp"
 #include "operator/moment_bound_command.hpp"
 #include "operator/operator_commands.hpp"
 #include "operator/predict_command.hpp"
@@ -33,6 +32,7 @@
 #include "shared/base/process_protection.hpp"
 #include "shared/certificates/start_up_kit.hpp"
 #include "shared/jobs/metric_values.hpp"
+#include "shared/preview/job_preview.hpp"
 #include "shared/service/clock.hpp"
 #include "shared/service/exit_code.hpp"
 #include "shared/service/help_texts.hpp"
@@ -293,14 +293,14 @@ void add_operator_commands(CLI::App& app, Actions& actions, OperatorArguments& a
       ->required();
 
   CLI::App* validate = add(app, actions, "validate", "Everything that is wrong with a job's file, at once", [&] {
-    return operators::validate_job(arguments.job, arguments.options.json, arguments.full);
+    return preview::validate_job(arguments.job, arguments.options.json, arguments.full);
   });
   validate->add_flag("--full", arguments.full, "print the whole job, with what stands for what its file leaves out");
   CLI::App* advise =
       add(app, actions, "advise", "What a job's public records are good for, and whether it needs silos at all",
           [&] { return operators::advise_job(arguments.job, arguments.options.json); });
   CLI::App* plan = add(app, actions, "plan", "What each silo would release and pay, before anybody runs the job",
-                       [&] { return operators::plan_job(arguments.job, arguments.options.json); });
+                       [&] { return preview::plan_job(arguments.job, arguments.options.json); });
   for (CLI::App* command : {validate, advise, plan}) {
     command->add_option("job", arguments.job, "the job's file")->required();
     command->add_flag("--json", arguments.options.json, "print JSON");
@@ -463,7 +463,7 @@ struct LabArguments {
   std::string partition_by;
   simulation::TablePartition partition;
   VerifyArguments verified;
-  ReportRequest reported;
+  report::ReportRequest reported;
   operators::DeploymentOptions demo;
 };
 
@@ -633,7 +633,7 @@ void add_lab_commands(CLI::App& app, Actions& actions, LabArguments& arguments) 
                                 "points at a time: as many as there are processors without it; changes no result");
 
   CLI::App* report_command = add(app, actions, "report", "One HTML page for a run's results, or for several runs",
-                                 [&] { return run_report(arguments.reported); });
+                                 [&] { return report::run_report(arguments.reported); });
   report_command
       ->add_option("dir", arguments.reported.folder,
                    "a folder with a result.json, with such folders below, or of a sweep")

@@ -1,11 +1,11 @@
 #include "lab/report/report_command.hpp"
 
-#include "lab/report/report_page.hpp"
 #include "lab/report/reported_sweep.hpp"
 #include "shared/base/files.hpp"
+#include "shared/report/report_page.hpp"
 #include "shared/service/exit_code.hpp"
 
-namespace undertone::lab {
+namespace undertone::report {
 
 int run_report(const ReportRequest& request) {
   const std::filesystem::path out = request.out.empty() ? request.folder / "report.html" : request.out;
@@ -26,4 +26,4 @@ int run_report(const ReportRequest& request) {
   return service::kDone;
 }
 
-}  // namespace undertone::lab
+}  // namespace undertone::report

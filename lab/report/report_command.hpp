@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-namespace undertone::lab {
+namespace undertone::report {
 
 /// What `undertone report` was asked.
 struct ReportRequest {
@@ -13,4 +13,4 @@ struct ReportRequest {
 /// Writes the page and prints its path. @return the exit code
 [[nodiscard]] int run_report(const ReportRequest& request);
 
-}  // namespace undertone::lab
+}  // namespace undertone::report

@@ -8,14 +8,14 @@
 #include <optional>
 #include <set>
 
-#include "lab/report/html.hpp"
-#include "lab/report/page_frame.hpp"
-#include "lab/report/report_charts.hpp"
-#include "lab/report/report_page.hpp"
 #include "lab/reproduce/paired_finding.hpp"
 #include "shared/base/files.hpp"
+#include "shared/report/html.hpp"
+#include "shared/report/page_frame.hpp"
+#include "shared/report/report_charts.hpp"
+#include "shared/report/report_page.hpp"
 
-namespace undertone::lab {
+namespace undertone::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -98,7 +98,7 @@ Score score_of(const ReportedSweep& sweep, const std::vector<std::string>& metri
 std::optional<double> mean_of(const SweptSetting& setting, const std::string& metric) {
   const auto values = setting.numbers.find(metric);
   if (values == setting.numbers.end()) return std::nullopt;
-  const Result<MeanInterval> interval = mean_interval(values->second, kLevel);
+  const Result<lab::MeanInterval> interval = lab::mean_interval(values->second, kLevel);
   if (!interval) return std::nullopt;
   return interval->mean;
 }
@@ -112,7 +112,7 @@ double rank_of(const SweptSetting& setting, const Score& score) {
 
 /// "0.31 ± 0.02"
 std::string shown(const std::vector<double>& values) {
-  const Result<MeanInterval> interval = mean_interval(values, kLevel);
+  const Result<lab::MeanInterval> interval = lab::mean_interval(values, kLevel);
   if (!interval) return "-";
   constexpr double kRounding = 1e-6;  // a spread of less is that of the arithmetic
   const double half = interval->high - interval->mean;
@@ -287,4 +287,4 @@ std::string sweep_page(const ReportedSweep& sweep, const std::string& name) {
                      charts_of(sweep, metrics, score), "");
 }
 
-}  // namespace undertone::lab
+}  // namespace undertone::report

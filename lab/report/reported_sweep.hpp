@@ -8,7 +8,7 @@
 
 #include "shared/base/result.hpp"
 
-namespace undertone::lab {
+namespace undertone::report {
 
 /// The runs of a sweep that were given the same values, one for each seed.
 struct SweptSetting {
@@ -34,4 +34,4 @@ struct ReportedSweep {
 /// without one of the largest accuracy, or else of the least loss.
 [[nodiscard]] std::string sweep_page(const ReportedSweep& sweep, const std::string& name);
 
-}  // namespace undertone::lab
+}  // namespace undertone::report

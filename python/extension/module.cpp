@@ -13,13 +13,13 @@
 #include "lab/audit/audit_command.hpp"
 #include "lab/draft/draft_command.hpp"
 #include "lab/sweep/sweep_runs.hpp"
-#include "operator/job_commands.hpp"
 #include "operator/schema_command.hpp"
 #include "python_calls.hpp"
 #include "shared/config/json_section.hpp"
 #include "shared/jobs/metric_values.hpp"
 #include "shared/jobs/planner.hpp"
 #include "shared/jobs/schema_section.hpp"
+#include "shared/preview/job_preview.hpp"
 #include "shared/service/program.hpp"
 #include "simulation/simulate.hpp"
 #include "simulation/table_partition.hpp"
@@ -120,7 +120,7 @@ py::tuple encode(const Table& table, const std::string& schema_text) {
 
 void check(const std::string& job, const std::string& name) {
   (void)without_lock([&]() -> Result<bool> {
-    UNDERTONE_TRY(operators::check_job(job, name));
+    UNDERTONE_TRY(preview::check_job(job, name));
     return true;
   });
 }
@@ -130,7 +130,7 @@ std::string full_job(const std::string& job, const std::string& name) {
 }
 
 std::string plan(const std::string& job, const std::string& name) {
-  return without_lock([&] { return operators::plan_of_job(job, name); });
+  return without_lock([&] { return preview::plan_of_job(job, name); });
 }
 
 /// @param kind "composition", "shuffled", "allocation" or "person"

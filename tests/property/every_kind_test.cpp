@@ -4,9 +4,9 @@
 #include <map>
 #include <sstream>
 
-#include "operator/planned_releases.hpp"
 #include "shared/base/files.hpp"
 #include "shared/planning/plan_digest.hpp"
+#include "shared/preview/planned_releases.hpp"
 #include "silo/agent/job_summary.hpp"
 #include "silo/agent/privacy_statement.hpp"
 #include "tests/support/every_job.hpp"
@@ -54,11 +54,11 @@ Words words_of(const std::string& text) {
   const planning::Plan plan = jobs::plan_of(job, member).value();
   Words out;
   nlohmann::ordered_json releases = nlohmann::ordered_json::array();
-  for (const operators::PlannedRelease& release : operators::releases_of(plan)) {
-    out.plan += operators::describe(release) + "\n";
-    releases.push_back(operators::to_json(release));
+  for (const preview::PlannedRelease& release : preview::releases_of(plan)) {
+    out.plan += preview::describe(release) + "\n";
+    releases.push_back(preview::to_json(release));
   }
-  if (plan.parts_credit()) out.plan += operators::describe(operators::secret_parts_of(plan)) + "\n";
+  if (plan.parts_credit()) out.plan += preview::describe(preview::secret_parts_of(plan)) + "\n";
   out.plan_json = releases.dump(1);
   const silo::Budget none{*releases::EpsilonAmount::rounded_down(0.0), *releases::DeltaAmount::rounded_down(0.0)};
   const silo::Budget budget{*releases::EpsilonAmount::rounded_down(20.0), *releases::DeltaAmount::rounded_down(0.5)};

@@ -5,20 +5,20 @@
 #include <set>
 #include <sys/stat.h>
 
-#include "lab/report/counting_order.hpp"
-#include "lab/report/epsilon_spent.hpp"
-#include "lab/report/html.hpp"
-#include "lab/report/metric_noise.hpp"
-#include "lab/report/page_assets.hpp"
-#include "lab/report/report_charts.hpp"
 #include "lab/report/report_command.hpp"
-#include "lab/report/report_page.hpp"
 #include "lab/report/reported_sweep.hpp"
 #include "shared/base/digest.hpp"
 #include "shared/base/files.hpp"
+#include "shared/report/counting_order.hpp"
+#include "shared/report/epsilon_spent.hpp"
+#include "shared/report/html.hpp"
+#include "shared/report/metric_noise.hpp"
+#include "shared/report/page_assets.hpp"
+#include "shared/report/report_charts.hpp"
+#include "shared/report/report_page.hpp"
 #include "tests/support/temporary_folder.hpp"
 
-namespace undertone::lab {
+namespace undertone::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -494,7 +494,7 @@ struct WorkedRun {
   std::string bytes =
       read_file(std::string(UNDERTONE_SOURCE_DIR) + "/configs/jobs/breast-cancer.json", 1U << 20U).value();
   jobs::Job job = jobs::parse_job(bytes, "job.json").value();
-  RunResult result = parsed(lab::result());
+  RunResult result = parsed(report::result());
 
   WorkedRun() {
     result.participation.clear();
@@ -600,4 +600,4 @@ TEST(ReportCommandTest, WritesThePageIntoTheFolder) {
 }
 
 }  // namespace
-}  // namespace undertone::lab
+}  // namespace undertone::report
