@@ -51,9 +51,11 @@ Result<OperatorClient> connect_operator(const std::filesystem::path& config_file
   UNDERTONE_TRY(const OperatorConfig config, load_operator_config(config_file));
   OperatorClient client;
   if (config.endpoint.tls) {
+    using certificates::Role;
+    UNDERTONE_TRY(const certificates::CertificateFacts own, certificates::load_certificate(config.tls->certificate));
+    const Role role = own.party.role == Role::Viewer ? Role::Viewer : Role::Operator;
     UNDERTONE_TRY(net::Credentials credentials,
-                  net::Credentials::load(*config.tls, net::Side::Client,
-                                         {config.consortium, certificates::Role::Operator, config.name}));
+                  net::Credentials::load(*config.tls, net::Side::Client, {config.consortium, role, config.name}));
     client.credentials = std::make_unique<net::Credentials>(std::move(credentials));
   }
   Result<std::string> token = std::string();

@@ -140,6 +140,10 @@ std::string readme_of(const ConsortiumParty& self, bool with_keys) {
              "sends nothing.\n3. `undertone-silo run --config silo.json`\n";
     case Role::Operator:
       return first("undertone") + "2. Edit the url in operator.json.\n3. `undertone status --config operator.json`\n";
+    case Role::Viewer:
+      return first("undertone") +
+             "2. Edit the url in operator.json.\n3. `undertone status --config operator.json`, or open the url in a "
+             "browser that has your certificate. You see all runs and change none.\n";
     case Role::Shuffler:
       return first("undertone-shuffler") +
              "2. Edit shuffler.json: store on an encrypted volume that no backup reads; `undertone-shuffler key "
@@ -181,6 +185,7 @@ Status write_kit(const std::filesystem::path& folder, const Consortium& consorti
       document = silo_file(consortium, self, *coordinator);
       break;
     case Role::Operator:
+    case Role::Viewer:
       document = operator_file(consortium, self, *coordinator);
       break;
     case Role::Shuffler:
@@ -191,7 +196,8 @@ Status write_kit(const std::filesystem::path& folder, const Consortium& consorti
       !shufflers.empty() && (self.party.role == Role::Coordinator || self.party.role == Role::Silo)) {
     document["shufflers"] = shufflers;
   }
-  const std::string name = fmt::format("{}.json", to_string(self.party.role));
+  const Role program = self.party.role == Role::Viewer ? Role::Operator : self.party.role;  // whose file it reads
+  const std::string name = fmt::format("{}.json", to_string(program));
   if (Status written = write_file_atomically(folder / name, document.dump(2) + "\n"); !written) return written;
   if (with_keys) {
     UNDERTONE_TRY(const std::string request, certificates::make_request(self.party, folder / kit::kKey));
@@ -279,6 +285,7 @@ Result<Consortium> parse_consortium(const nlohmann::json& document, config::Prob
   parse_parties(root, "silos", Role::Silo, out.name, true, out.parties);
   parse_parties(root, "shufflers", Role::Shuffler, out.name, false, out.parties);
   parse_parties(root, "operators", Role::Operator, out.name, false, out.parties);
+  parse_parties(root, "viewers", Role::Viewer, out.name, false, out.parties);
   std::set<std::pair<Role, std::string>> seen;
   for (const ConsortiumParty& party : out.parties) {
     if (!seen.emplace(party.party.role, party.party.name).second)

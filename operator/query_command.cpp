@@ -4,12 +4,12 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "operator/estimates_csv.hpp"
 #include "operator/statistic_lines.hpp"
 #include "shared/config/json_section.hpp"
 #include "shared/jobs/released_exits.hpp"
 #include "shared/jobs/released_function.hpp"
 #include "shared/jobs/stated_json.hpp"
+#include "shared/report/result_csv.hpp"
 #include "shared/service/exit_code.hpp"
 
 namespace undertone::operators {
@@ -276,7 +276,7 @@ int query_exits(const FoundStatistic& found, const ResultQuery& query) {
   Json row;
   if (const Status put = put_later(found, query, *confidence, row); !put) return service::fail(put.error());
   if (query.csv) {
-    fmt::print("{}", estimates_csv(row));
+    fmt::print("{}", report::estimates_csv(row));
   } else if (query.json) {
     fmt::print("{}\n", row.dump());
   } else {
@@ -306,7 +306,7 @@ int query_result(const ResultQuery& query) {
   const Result<FoundStatistic> found = find_statistic(query);
   if (!found) return service::fail(found.error());
   if (query.csv && !asks_exits(query)) {
-    fmt::print("{}", estimates_csv(found->row));
+    fmt::print("{}", report::estimates_csv(found->row));
     return service::kDone;
   }
   return found->row.contains("exits") ? query_exits(*found, query) : query_function(*found, query);

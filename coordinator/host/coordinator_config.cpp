@@ -1,18 +1,29 @@
 #include "coordinator/host/coordinator_config.hpp"
 
+#include "shared/jobs/job.hpp"
 #include "shared/net/session_config.hpp"
 
 namespace undertone::coordinator {
 namespace {
 
-HttpConfig parse_http(config::Section section, const std::filesystem::path& folder) {
-  HttpConfig out;
+http::ServerConfig parse_http(config::Section section, const std::filesystem::path& folder) {
+  http::ServerConfig out;
+  out.program = "undertone-coordinator";
+  out.body_max = jobs::kJobBytesMax;
   out.host = section.text("host", "an address; anything but loopback needs tls");
   out.port = static_cast<std::uint16_t>(section.integer("port", 0, 65535, "0: any free one"));
   out.tls =
       section.boolean("tls", "true: HTTPS with this coordinator's certificate; operators' certificates are let in");
   if (section.has("token_file"))
     out.token_file = folder / section.text("token_file", "a file with a token of 32 characters or more that is let in");
+  if (section.has("viewer_token_file"))
+    out.viewer_token_file =
+        folder /
+        section.text("viewer_token_file", "a file with another such token; who has it looks, and changes nothing");
+  if (section.has("names"))
+    out.names = section.texts("names",
+                              "hosts that browsers may call this service by where it has no tls, beside addresses and "
+                              "localhost: of a proxy in front of it (default none)");
   if (section.has("connections_max"))
     out.connections_max =
         static_cast<std::size_t>(section.integer("connections_max", 1, 10'000, "at once (default 64)"));

@@ -5,10 +5,10 @@
 #include <optional>
 #include <string>
 
-#include "coordinator/http/http_server.hpp"
 #include "coordinator/jobs/job_service.hpp"
 #include "shared/base/result.hpp"
 #include "shared/config/json_section.hpp"
+#include "shared/http/server.hpp"
 #include "shared/net/link.hpp"
 #include "shared/net/session.hpp"
 
@@ -26,7 +26,7 @@ struct CoordinatorConfig {
   std::optional<std::filesystem::path> public_folder = {};  // of public records that jobs may name
   std::size_t connections_max = 0;                          // at once, authenticated or not
   std::vector<net::LinkAddress> shufflers;                  // dialled when a job names them
-  std::optional<HttpConfig> http;
+  std::optional<http::ServerConfig> http;
   ServiceLimits limits;
   net::SessionLimits session;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <spdlog/spdlog.h>
 
@@ -25,6 +26,7 @@ using net::kAwait;
 constexpr std::size_t kResultsChecked = 200;
 constexpr std::chrono::seconds kFlush{1};
 constexpr std::chrono::seconds kPlanningAwaited{5};  // before an operator is told a place in the queue
+constexpr std::size_t kAsidesMax = 16;               // answers that are being made aside
 constexpr const char* kSubmitted = "job";            // in place of a file's name
 
 std::set<std::string> names_of(const std::vector<net::LinkAddress>& links) {
@@ -60,7 +62,7 @@ CoordinatorHost::CoordinatorHost(asio::io_context& context, const CoordinatorCon
       api_(service_, config.results, metrics_, hooks()),
       planning_(
           context,
-          [this](const PlannedJob& planned, bool again, const std::string& who) -> PlanningDesk::Outcome {
+          [this](const PlannedJob& planned, bool again, const std::string& who) -> Result<ApiHooks::Submitted> {
             UNDERTONE_TRY(const JobService::Submitted submitted, submit(planned, kSubmitted, draw_nonce(), again));
             if (submitted.created)
               log_event(false, fmt::format("job_queued run={} sha256={} operator={}", submitted.run.hex(),
@@ -75,7 +77,10 @@ CoordinatorHost::CoordinatorHost(asio::io_context& context, const CoordinatorCon
       flushing_(context),
       started_at_(service::wall_clock()) {}
 
-CoordinatorHost::~CoordinatorHost() { stopped_ = true; }
+CoordinatorHost::~CoordinatorHost() {
+  stopped_ = true;
+  asides_.join();
+}
 
 Status CoordinatorHost::load_credentials() {
   certificates::Party self{config_.consortium, certificates::Role::Coordinator, config_.name};
@@ -101,7 +106,7 @@ Result<CoordinatorHost::Ports> CoordinatorHost::start() {
   Ports ports{bound, 0};
   if (config_.http) {
     http_.emplace(*context_, *config_.http, config_.consortium,
-                  [this](ApiRequest request) { return answer(std::move(request)); });
+                  [this](http::Request request) { return answer(std::move(request)); });
     UNDERTONE_TRY(const std::uint16_t http, http_->start(http_credentials_ ? &*http_credentials_ : nullptr));
     ports.http = http;
   }
@@ -157,35 +162,59 @@ Result<JobService::Submitted> CoordinatorHost::submit(const PlannedJob& planned,
   return submitted;
 }
 
-asio::awaitable<ApiReply> CoordinatorHost::answer(ApiRequest request) {
+asio::awaitable<http::Reply> CoordinatorHost::answer(http::Request request) {
   if (std::optional<Api::PlanningAsked> asked = api_.planning_of(request)) {
-    asio::awaitable<ApiReply> planning = answer_planning(std::move(request), *std::move(asked));
+    asio::awaitable<http::Reply> planning = answer_planning(std::move(request), *std::move(asked));
     co_return co_await std::move(planning);
   }
-  ApiReply reply = api_.handle(request);
+  http::Reply reply = api_.handle(request);
+  if (reply.work) {
+    asio::awaitable<http::Reply> rest = answer_aside(std::exchange(reply.work, nullptr));
+    reply = api_.counted(co_await std::move(rest));
+  }
   if (!reply.event.empty()) log_event(false, fmt::format("{} operator={}", reply.event, quoted_text(request.who)));
   co_return reply;
 }
 
-asio::awaitable<ApiReply> CoordinatorHost::answer_planning(ApiRequest request, Api::PlanningAsked asked) {
+asio::awaitable<http::Reply> CoordinatorHost::answer_aside(std::function<http::Reply()> work) {
+  if (asides_waiting_ >= kAsidesMax)
+    co_return http::error_reply(429, "limit_exceeded", "as many results are being read as may be: ask again");
+  ++asides_waiting_;
+  const auto made = std::make_shared<std::optional<http::Reply>>();
+  const auto ready = std::make_shared<asio::steady_timer>(*context_, asio::steady_timer::time_point::max());
+  asio::post(asides_, [this, made, ready, work = std::move(work)] {
+    const Result<http::Reply> reply = contained("answering", [&] { return Result<http::Reply>(work()); });
+    asio::post(*context_, [made, ready, reply] {
+      *made = reply ? *reply : Api::refusal(reply.error());
+      ready->cancel();
+    });
+  });
+  (void)co_await ready->async_wait(kAwait);
+  --asides_waiting_;
+  co_return *made ? **std::move(made) : Api::refusal({ErrorCode::Cancelled, "the coordinator stops"});
+}
+
+asio::awaitable<http::Reply> CoordinatorHost::answer_planning(http::Request request, Api::PlanningAsked asked) {
   std::string id = asked.id;
   if (asked.what == Api::PlanningAsked::What::Enter) {
-    const Result<std::string> entered = planning_.enter(request.body, asked.again, request.who);
+    const Result<std::string> entered = planning_.enter(request.body, asked.purpose, request.who);
     if (!entered) co_return api_.counted(Api::refusal(entered.error()));
     id = *entered;
   }
-  if (!planning_.knows(id)) co_return api_.counted(error_reply(404, "not_found", "no such planning"));
+  if (!planning_.knows(id)) co_return api_.counted(http::error_reply(404, "not_found", "no such planning"));
   if (asked.what == Api::PlanningAsked::What::Cancel) {
     const bool given_up = planning_.cancel(id, request.who);
     if (given_up) log_event(false, fmt::format("planning_cancelled id={} operator={}", id, quoted_text(request.who)));
     co_return api_.counted(given_up ? Api::planning_cancelled(id)
-                                    : error_reply(409, "has_ended", "the job is planned, or another operator's"));
+                                    : http::error_reply(409, "has_ended", "the job is planned, or another operator's"));
   }
   const std::string text = planning_.text(id);  // what is planned may be forgotten meanwhile
   asio::awaitable<std::optional<PlanningDesk::Outcome>> outcome = planning_.outcome(id, kPlanningAwaited);
   const std::optional<PlanningDesk::Outcome> made = co_await std::move(outcome);
   if (!made) co_return api_.counted(Api::still_planning(id, planning_.before(id)));
-  co_return api_.counted(api_.submitted(text, *made));
+  if (!*made) co_return api_.counted(Api::refusal(made->error()));
+  if (const auto* plan = std::get_if<std::string>(&**made)) co_return api_.counted(Api::shown_plan(*plan));
+  co_return api_.counted(api_.submitted(text, std::get<ApiHooks::Submitted>(**made)));
 }
 
 ApiHooks CoordinatorHost::hooks() {
@@ -208,6 +237,7 @@ ApiHooks CoordinatorHost::hooks() {
     const auto known = why_away_.find(silo);
     return known == why_away_.end() || peers_.contains(silo) ? std::string() : known->second;
   };
+  out.changes = &changes_;
   out.now = [] { return std::chrono::steady_clock::now(); };
   out.ready = [this] { return !stopped_ && !failure_ && listener_.is_open(); };
   return out;
@@ -342,6 +372,7 @@ void CoordinatorHost::handle(Result<JobService::Actions> actions) {
     stop();
     return;
   }
+  changes_.notify();
   for (JobService::Action& action : *actions) {
     if (auto* send = std::get_if<RunMachine::Send>(&action)) {
       const auto peer = peers_.find(send->silo);
@@ -401,6 +432,7 @@ void CoordinatorHost::write_result(const RunId& run, const RunMachine::Ended& en
 void CoordinatorHost::on_written(const RunId& run, const ResultWriter::OutcomePtr& outcome, const std::string& state,
                                  const Status& written) {
   being_written_.erase(run);
+  changes_.notify();
   if (!written) spdlog::error("result_not_written run={} reason={}", run.hex(), quoted_text(written.error().message));
   if (!state.empty()) spdlog::info("run_ended run={} state={}", run.hex(), state);
   if (watch_) watch_(JobService::OfRun{run, RunMachine::Ended{*outcome}});

@@ -2,6 +2,7 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/thread_pool.hpp>
 #include <deque>
 #include <functional>
 #include <map>
@@ -16,9 +17,9 @@
 #include "coordinator/host/round_log.hpp"
 #include "coordinator/host/work_marks.hpp"
 #include "coordinator/http/api.hpp"
-#include "coordinator/http/http_server.hpp"
 #include "coordinator/jobs/job_service.hpp"
 #include "shared/base/line_budget.hpp"
+#include "shared/http/server.hpp"
 #include "shared/net/listener.hpp"
 #include "shared/net/session.hpp"
 
@@ -93,8 +94,10 @@ class CoordinatorHost {
   [[nodiscard]] ApiHooks hooks();
   /// Answers a request. A job that is submitted is planned on the planning desk's threads, where no other request
   /// waits for it. Every other request is answered at once.
-  [[nodiscard]] boost::asio::awaitable<ApiReply> answer(ApiRequest request);
-  [[nodiscard]] boost::asio::awaitable<ApiReply> answer_planning(ApiRequest request, Api::PlanningAsked asked);
+  [[nodiscard]] boost::asio::awaitable<http::Reply> answer(http::Request request);
+  /// Has the rest of an answer made where no session waits for it.
+  [[nodiscard]] boost::asio::awaitable<http::Reply> answer_aside(std::function<http::Reply()> work);
+  [[nodiscard]] boost::asio::awaitable<http::Reply> answer_planning(http::Request request, Api::PlanningAsked asked);
   [[nodiscard]] Result<JobService::Submitted> submit(const PlannedJob& planned, const std::string& file,
                                                      const Nonce& nonce, bool again);
 
@@ -110,13 +113,15 @@ class CoordinatorHost {
   AdvancePool advances_;  // joined once the service is gone, which waits for none of them then
   JobService service_;
   Metrics metrics_;
+  http::Changes changes_;
+  std::size_t asides_waiting_ = 0;
   RoundLog round_log_;
   Api api_;
   PlanningDesk planning_;  // its threads are joined before anything that it submits to goes
   std::optional<net::Credentials> credentials_;
   std::optional<net::Credentials> http_credentials_;
   std::optional<net::Credentials> dialling_;  // to shufflers, the client's side
-  std::optional<HttpServer> http_;
+  std::optional<http::Server> http_;
   std::shared_ptr<net::AssemblyGate> gate_;
   net::Listener listener_;
   LineBudget refusals_;
@@ -129,6 +134,7 @@ class CoordinatorHost {
   std::map<std::string, std::unique_ptr<net::Link>> links_;  // to shufflers
   std::int64_t started_at_ = 0;
   std::optional<Error> failure_;
+  boost::asio::thread_pool asides_{1};  // reads results and makes reports; joined before all the rest goes
 };
 
 /// A nonce from the operating system.

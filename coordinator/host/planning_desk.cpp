@@ -6,17 +6,20 @@
 #include <set>
 #include <utility>
 
+#include "shared/base/contained.hpp"
 #include "shared/base/large_memory.hpp"
 #include "shared/base/work_meter.hpp"
 #include "shared/crypto/secure_bits.hpp"
 #include "shared/net/await.hpp"
+#include "shared/preview/job_preview.hpp"
 
 namespace undertone::coordinator {
 namespace {
 
 namespace asio = boost::asio;
 
-constexpr const char* kJobName = "job";  // in place of a file's name
+constexpr const char* kJobName = "job";                        // in place of a file's name
+constexpr std::uint64_t kShownWorkMax = jobs::kCohortWorkMax;  // beside the plans
 
 /// Not to be guessed by whoever may ask after it.
 std::string draw_id() {
@@ -62,12 +65,13 @@ void PlanningDesk::stop() {
   for (const auto& [id, planning] : plannings_) planning->cancelled = true;
 }
 
-Result<std::string> PlanningDesk::enter(const std::string& text, bool again, const std::string& who) {
+Result<std::string> PlanningDesk::enter(const std::string& text, PlanningPurpose purpose, const std::string& who) {
   std::size_t waiting = 0;
   std::size_t own = 0;
   for (const auto& [id, planning] : plannings_) {
     if (planning->outcome) continue;
-    if (planning->who == who && planning->again == again && planning->text == text && !planning->cancelled) return id;
+    if (planning->who == who && planning->purpose == purpose && planning->text == text && !planning->cancelled)
+      return id;
     ++waiting;
     own += planning->who == who ? 1 : 0;
   }
@@ -80,7 +84,7 @@ Result<std::string> PlanningDesk::enter(const std::string& text, bool again, con
   auto planning = std::make_shared<Planning>();
   planning->text = text;
   planning->who = who;
-  planning->again = again;
+  planning->purpose = purpose;
   planning->number = entered_++;
   plannings_.emplace(id, std::move(planning));
   begin_waiting();
@@ -124,16 +128,36 @@ void PlanningDesk::begin(const std::shared_ptr<Planning>& planning) {
         },
         public_folder_));
     if (!*planned) *planned = shortened(planned->error());
-    give_back_freed_memory();  // of what a large text took
     turns_.pass();
+    std::optional<Result<std::string>> shown;
+    // What is shown beside the plans themselves takes no turn: the planner's searches are remembered.
+    if (*planned && planning->purpose == PlanningPurpose::Show && !planning->cancelled) {
+      const WorkMeter shown_work(kShownWorkMax);
+      shown = contained("showing the plan", [&] {
+        return preview::plan_of_job(planning->text, public_folder_.value_or(std::filesystem::path()) / kJobName);
+      });
+      if (shown_work.exhausted())
+        shown = Error{ErrorCode::LimitExceeded, "what there is to say of the plan takes more work than is allowed"};
+    }
+    give_back_freed_memory();  // of what a large text took
     if (stopped_) return;
-    asio::post(*context_, [this, planning, planned] {
+    asio::post(*context_, [this, planning, planned, shown] {
       if (stopped_) return;
-      finish(planning, planning->cancelled ? Outcome(given_up())
-                       : *planned          ? submit_(**planned, planning->again, planning->who)
-                                           : Outcome(planned->error()));
+      finish(planning, outcome_of(*planning, *planned, shown));
     });
   });
+}
+
+PlanningDesk::Outcome PlanningDesk::outcome_of(const Planning& planning, const Result<PlannedJob>& planned,
+                                               const std::optional<Result<std::string>>& shown) {
+  if (planning.cancelled) return given_up();
+  if (!planned) return planned.error();
+  if (shown && !*shown) return shown->error();
+  if (shown) return Outcome(**shown);
+  const Result<ApiHooks::Submitted> submitted =
+      submit_(*planned, planning.purpose == PlanningPurpose::SubmitAgain, planning.who);
+  if (!submitted) return submitted.error();
+  return Outcome(*submitted);
 }
 
 void PlanningDesk::finish(const std::shared_ptr<Planning>& planning, Outcome outcome) {

@@ -14,6 +14,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <variant>
 
 #include "coordinator/http/api.hpp"
 #include "coordinator/jobs/job_service.hpp"
@@ -43,9 +44,11 @@ class PlanningDesk {
   static constexpr std::size_t kOfOperatorMax = 16;  // of them, of one operator
   static constexpr std::size_t kOutcomesKept = 32;   // of jobs that are planned, for whoever asks
   static constexpr std::size_t kAtOnce = 4;          // operators
-  using Outcome = Result<ApiHooks::Submitted>;
+  /// What came of a job: the run that it became, or its plan, as `undertone plan --json` prints it.
+  using Outcome = Result<std::variant<ApiHooks::Submitted, std::string>>;
   /// Called on the context's thread.
-  using Submit = std::function<Outcome(const PlannedJob& planned, bool again, const std::string& who)>;
+  using Submit =
+      std::function<Result<ApiHooks::Submitted>(const PlannedJob& planned, bool again, const std::string& who)>;
 
   /// @param public_folder where the public records of jobs are, if anywhere
   PlanningDesk(boost::asio::io_context& context, Submit submit, std::optional<std::filesystem::path> public_folder = {})
@@ -55,9 +58,9 @@ class PlanningDesk {
   PlanningDesk(const PlanningDesk&) = delete;
   PlanningDesk& operator=(const PlanningDesk&) = delete;
 
-  /// A job that waits to be planned, or the one of the same text and operator that does already.
+  /// A job that waits to be planned, or the one of the same text, purpose and operator that does already.
   /// @return its id; an error where as many wait as may
-  [[nodiscard]] Result<std::string> enter(const std::string& text, bool again, const std::string& who);
+  [[nodiscard]] Result<std::string> enter(const std::string& text, PlanningPurpose purpose, const std::string& who);
   /// The outcome, once it is there, for `most` at most. @return nothing where it is not there yet
   [[nodiscard]] boost::asio::awaitable<std::optional<Outcome>> outcome(std::string id, std::chrono::milliseconds most);
   [[nodiscard]] bool knows(const std::string& id) const { return plannings_.contains(id); }
@@ -73,7 +76,7 @@ class PlanningDesk {
   struct Planning {
     std::string text;
     std::string who;
-    bool again = false;
+    PlanningPurpose purpose = PlanningPurpose::Submit;
     std::uint64_t number = 0;  // ascending
     bool begun = false;
     std::atomic<bool> cancelled = false;
@@ -81,6 +84,8 @@ class PlanningDesk {
   };
   void begin_waiting();
   void begin(const std::shared_ptr<Planning>& planning);
+  [[nodiscard]] Outcome outcome_of(const Planning& planning, const Result<PlannedJob>& planned,
+                                   const std::optional<Result<std::string>>& shown);
   void finish(const std::shared_ptr<Planning>& planning, Outcome outcome);
 
   boost::asio::io_context* context_;

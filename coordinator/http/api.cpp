@@ -11,6 +11,9 @@
 #include "shared/base/files.hpp"
 #include "shared/base/plain_text.hpp"
 #include "shared/jobs/metric_values.hpp"
+#include "shared/report/report_page.hpp"
+#include "shared/report/reported_run.hpp"
+#include "shared/report/result_csv.hpp"
 #include "shared/service/clock.hpp"
 
 namespace undertone::coordinator {
@@ -24,7 +27,7 @@ constexpr std::size_t kCandidatesMax = 10;  // that a refusal names, of the runs
 constexpr std::size_t kNeverSeenMax = 100;  // that a submission's answer names
 constexpr std::size_t kResultBytesMax = std::size_t{256} << 20U;
 
-ApiReply json_reply(int status, const Json& body) {
+http::Reply json_reply(int status, const Json& body) {
   return {status, "application/json", body.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"};
 }
 
@@ -45,12 +48,12 @@ int status_of(ErrorCode code) {
   }
 }
 
-ApiReply reply_of(const Error& error) {
-  return error_reply(status_of(error.code), to_string(error.code), error.message);
+http::Reply reply_of(const Error& error) {
+  return http::error_reply(status_of(error.code), to_string(error.code), error.message);
 }
 
-ApiReply method_not_allowed(const std::string& allow) {
-  ApiReply out = error_reply(405, "method_not_allowed", fmt::format("this resource has {}", allow));
+http::Reply method_not_allowed(const std::string& allow) {
+  http::Reply out = http::error_reply(405, "method_not_allowed", fmt::format("this resource has {}", allow));
   out.allow = allow;
   return out;
 }
@@ -62,6 +65,22 @@ bool is_plain(std::string_view segment) {
            c == '.' || c == '~';
   };
   return !segment.empty() && segment != "." && segment != ".." && std::all_of(segment.begin(), segment.end(), plain);
+}
+
+/// "%20" and "+" are a blank, in a query's value.
+std::string decoded(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const Result<std::string> byte =
+        text[i] == '%' ? from_hex(text.substr(i + 1, 2)) : Result<std::string>(std::string());
+    if (text[i] == '%' && byte && byte->size() == 1) {
+      out += *byte;
+      i += 2;
+    } else {
+      out += text[i] == '+' ? ' ' : text[i];
+    }
+  }
+  return out;
 }
 
 Json time_or_null(std::int64_t seconds) { return seconds == 0 ? Json(nullptr) : Json(service::utc_time(seconds)); }
@@ -91,24 +110,24 @@ std::vector<std::pair<std::string, double>> values_of(const algorithms::MetricsR
 }
 
 /// The one run that a segment of a path means, or the reply that says why there is none.
-std::variant<RunRecord, ApiReply> find_run(RunStore& store, const std::string& word) {
+std::variant<RunRecord, http::Reply> find_run(RunStore& store, const std::string& word) {
   if (const Result<RunId> id = RunId::from_hex(word); id) {
     Result<std::optional<RunRecord>> run = store.find(*id);
     if (!run) return reply_of(run.error());
-    if (!*run) return error_reply(404, "unknown_run", "no such run");
+    if (!*run) return http::error_reply(404, "unknown_run", "no such run");
     return **std::move(run);
   }
   const Result<std::vector<RunRecord>> called = store.called(word, kCandidatesMax);
   if (!called) return reply_of(called.error());
   if (called->empty()) {
-    return error_reply(404, "unknown_run",
-                       fmt::format("no run is called \"{}\", and no run's id begins so", plain_text(word)));
+    return http::error_reply(404, "unknown_run",
+                             fmt::format("no run is called \"{}\", and no run's id begins so", plain_text(word)));
   }
   if (called->size() == 1) {
     Result<std::optional<RunRecord>> run = store.find(called->front().run);  // with its job and answers
     if (!run) return reply_of(run.error());
     if (*run) return **std::move(run);
-    return error_reply(404, "unknown_run", "no such run");
+    return http::error_reply(404, "unknown_run", "no such run");
   }
   Json candidates = Json::array();
   for (const RunRecord& run : *called) candidates.push_back(summary_of(run, nullptr));
@@ -119,17 +138,36 @@ std::variant<RunRecord, ApiReply> find_run(RunStore& store, const std::string& w
   return json_reply(409, {{"error", std::move(error)}});
 }
 
+/// One run's report as a page that is a file of its own.
+http::Reply report_reply(const std::filesystem::path& folder, const std::string& id) {
+  const Result<std::vector<report::ReportedRun>> runs = report::load_runs(folder);
+  if (!runs) return reply_of(runs.error());
+  http::Reply out{200, "text/html; charset=utf-8", report::report_page(*runs)};
+  out.file_name = fmt::format("report-{}.html", id);
+  return out;
+}
+
+/// A table of a result for a spreadsheet. @param statistic its number; nothing: the evaluations
+http::Reply table_reply(const std::string& result, const std::string& id, std::optional<std::uint64_t> statistic) {
+  const Json read = Json::parse(result);
+  const Json& statistics = read.contains("statistics") ? read["statistics"] : Json::array();
+  if (statistic && *statistic >= statistics.size())
+    return http::error_reply(404, "not_found", fmt::format("the run has {} statistics", statistics.size()));
+  http::Reply out{200, "text/csv; charset=utf-8",
+                  statistic ? report::estimates_csv(statistics[*statistic]) : report::evaluations_csv(read)};
+  out.file_name =
+      statistic ? fmt::format("statistic-{}-{}.csv", *statistic, id) : fmt::format("evaluations-{}.csv", id);
+  return out;
+}
+
 using Path = std::vector<std::string>;
 const Path kJobs = {"api", "v1", "jobs"};
+const Path kPlans = {"api", "v1", "plans"};
 constexpr const char* kReading = "GET, HEAD";
 // A coordinator knows names by the certificates that silos come with, not by those that were issued.
 constexpr const char* kNeverSeen = "never connected: no certificate of this name was ever seen";
 
 }  // namespace
-
-ApiReply error_reply(int status, std::string_view code, const std::string& message) {
-  return json_reply(status, {{"error", {{"code", code}, {"message", message}}}});
-}
 
 /// A target cut into its path's parts and its query's values.
 struct Api::Target {
@@ -158,6 +196,11 @@ struct Api::Target {
     }
   }
 
+  /// A value of the query as it was meant; empty where it is absent.
+  [[nodiscard]] std::string text(const std::string& key) const {
+    const auto found = query.find(key);
+    return found == query.end() ? "" : decoded(found->second);
+  }
   [[nodiscard]] bool again() const {
     const auto found = query.find("again");
     return found != query.end() && found->second != "0";
@@ -180,58 +223,61 @@ struct Api::Target {
 Api::Api(const JobService& service, std::filesystem::path results, Metrics& metrics, ApiHooks hooks)
     : service_(&service), results_(std::move(results)), metrics_(&metrics), hooks_(std::move(hooks)) {}
 
-std::optional<Api::PlanningAsked> Api::planning_of(const ApiRequest& request) const {
+std::optional<Api::PlanningAsked> Api::planning_of(const http::Request& request) const {
   using What = PlanningAsked::What;
   const Target target(request.target);
-  if (!request.authorised || !target.sound) return std::nullopt;
+  if (request.rights != http::Rights::Change || !target.sound) return std::nullopt;
   const std::vector<std::string>& path = target.path;
   if (request.method == "POST" && path == kJobs) {
     const Result<std::optional<RunId>> known = service_->known(request.body, target.again());
     if (!known || *known) return std::nullopt;
-    return PlanningAsked{What::Enter, "", target.again()};
+    return PlanningAsked{What::Enter, "", target.again() ? PlanningPurpose::SubmitAgain : PlanningPurpose::Submit};
   }
+  if (request.method == "POST" && path == kPlans) return PlanningAsked{What::Enter, "", PlanningPurpose::Show};
   if (path.size() < 4 || path[0] != "api" || path[1] != "v1" || path[2] != "planning") return std::nullopt;
-  if (path.size() == 4 && request.method == "GET") return PlanningAsked{What::Look, path[3], false};
-  if (path.size() == 5 && path[4] == "cancel" && request.method == "POST")
-    return PlanningAsked{What::Cancel, path[3], false};
+  if (path.size() == 4 && request.method == "GET") return PlanningAsked{What::Look, path[3]};
+  if (path.size() == 5 && path[4] == "cancel" && request.method == "POST") return PlanningAsked{What::Cancel, path[3]};
   return std::nullopt;
 }
 
-ApiReply Api::still_planning(const std::string& id, std::size_t before) {
+http::Reply Api::still_planning(const std::string& id, std::size_t before) {
   return json_reply(202, {{"planning", id}, {"before", before}});
 }
 
-ApiReply Api::planning_cancelled(const std::string& id) {
+http::Reply Api::planning_cancelled(const std::string& id) {
   return json_reply(200, {{"planning", id}, {"state", "cancelled"}});
 }
 
-ApiReply Api::refusal(const Error& error) { return reply_of(error); }
+http::Reply Api::refusal(const Error& error) { return reply_of(error); }
 
-ApiReply Api::counted(ApiReply reply) const {
+http::Reply Api::counted(http::Reply reply) const {
   metrics_->http(reply.status);
   return reply;
 }
 
-ApiReply Api::handle(const ApiRequest& request) {
-  ApiReply reply = route(request, Target(request.target));
-  metrics_->http(reply.status);
+http::Reply Api::handle(const http::Request& request) {
+  http::Reply reply = route(request, Target(request.target));
+  if (!reply.work) metrics_->http(reply.status);
   return reply;
 }
 
-ApiReply Api::route(const ApiRequest& request, const Target& target) {
+http::Reply Api::route(const http::Request& request, const Target& target) {
   const std::vector<std::string>& path = target.path;
   const bool get = request.method == "GET";
-  if (!target.sound && request.authorised) {
-    return error_reply(400, "malformed",
-                       "a path begins with a slash; its segments are letters, digits, -, _ and ~, and dots among them");
+  const bool known = request.rights != http::Rights::None;
+  if (!target.sound && known) {
+    return http::error_reply(
+        400, "malformed",
+        "a path begins with a slash; its segments are letters, digits, -, _ and ~, and dots among them");
   }
   const bool health = target.sound && (path == Path{"healthz"} || path == Path{"readyz"});
   if (health && get && path == Path{"healthz"}) return {200, "text/plain", "ok\n"};
   if (health && get) {
-    return hooks_.ready() ? ApiReply{200, "text/plain", "ready\n"} : ApiReply{503, "text/plain", "not ready\n"};
+    return hooks_.ready() ? http::Reply{200, "text/plain", "ready\n"} : http::Reply{503, "text/plain", "not ready\n"};
   }
-  if (!request.authorised)
-    return error_reply(401, "unauthorized", "an operator's certificate or the token of this coordinator is needed");
+  if (!known)
+    return http::error_reply(401, "unauthorized",
+                             "an operator's certificate or the token of this coordinator is needed");
   if (health || (path == Path{"metrics"} && !get)) return method_not_allowed(kReading);
   if (path == Path{"metrics"}) {
     Metrics::Gauges gauges = hooks_.gauges();
@@ -239,36 +285,50 @@ ApiReply Api::route(const ApiRequest& request, const Target& target) {
     return {200, "text/plain; version=0.0.4", metrics_->render(gauges)};
   }
   if (path.size() < 3 || path[0] != "api" || path[1] != "v1")
-    return error_reply(404, "not_found", "no such resource; docs/api.md lists them");
+    return http::error_reply(404, "not_found", "no such resource; docs/api.md lists them");
+  if (request.method == "POST" && request.rights != http::Rights::Change)
+    return http::error_reply(403, "forbidden", "a viewer looks, and changes nothing: this takes an operator");
   if (path == kJobs && request.method == "POST") return known_run(request, target);
+  if (path[2] == "events" && path.size() == 3 && get && hooks_.changes != nullptr) {
+    http::Reply events{200, "text/event-stream", ""};
+    events.changes = hooks_.changes;
+    return events;
+  }
   if (path[2] == "runs" && path.size() == 3 && get) return list(target);
   if (path[2] == "runs" && path.size() >= 4) return of_run(request, target);
   if (path[2] == "silos" && path.size() == 3 && get) return silos();
   if (path[2] == "sealing-keys" && path.size() == 3 && request.method == "POST") {
     const Result<Digest> fingerprint = hooks_.make_sealing_key();
     if (!fingerprint) return reply_of(fingerprint.error());
-    ApiReply reply = json_reply(201, {{"fingerprint", to_hex(*fingerprint)}});
+    http::Reply reply = json_reply(201, {{"fingerprint", to_hex(*fingerprint)}});
     reply.event = fmt::format("sealing_key_made fingerprint={}", to_hex(*fingerprint));
     return reply;
   }
-  if (path.size() == 3 && (path[2] == "jobs" || path[2] == "sealing-keys")) return method_not_allowed("POST");
+  if (path.size() == 3 && (path[2] == "jobs" || path[2] == "plans" || path[2] == "sealing-keys"))
+    return method_not_allowed("POST");
   // The planning desk has answered all that is right. A request that comes here has a wrong method or a wrong path.
   const bool planning = path[2] == "planning" && (path.size() == 4 || (path.size() == 5 && path[4] == "cancel"));
   if (planning && path.size() == 4 && !get) return method_not_allowed(kReading);
   if (planning && path.size() == 5 && request.method != "POST") return method_not_allowed("POST");
-  if (planning) return error_reply(404, "not_found", "no such planning");
-  if (path.size() == 3 && (path[2] == "runs" || path[2] == "silos")) return method_not_allowed(kReading);
-  return error_reply(404, "not_found", "no such resource; docs/api.md lists them");
+  if (planning) return http::error_reply(404, "not_found", "no such planning");
+  if (path.size() == 3 && (path[2] == "events" || path[2] == "runs" || path[2] == "silos"))
+    return method_not_allowed(kReading);
+  return http::error_reply(404, "not_found", "no such resource; docs/api.md lists them");
 }
 
-ApiReply Api::known_run(const ApiRequest& request, const Target& target) const {
+http::Reply Api::shown_plan(const Result<std::string>& plan) {
+  if (!plan) return reply_of(plan.error());
+  return {200, "application/json", *plan + "\n"};
+}
+
+http::Reply Api::known_run(const http::Request& request, const Target& target) const {
   const Result<std::optional<RunId>> known = service_->known(request.body, target.again());
   if (!known) return reply_of(known.error());
   if (!*known) return reply_of(Error{ErrorCode::Internal, "the job was not planned"});
   return submitted(request.body, ApiHooks::Submitted{**known, false});
 }
 
-ApiReply Api::submitted(const std::string& text, const Result<ApiHooks::Submitted>& outcome) const {
+http::Reply Api::submitted(const std::string& text, const Result<ApiHooks::Submitted>& outcome) const {
   if (!outcome) return reply_of(outcome.error());
   Json body = {{"run", outcome->run.hex()},
                {"id", outcome->run.hex().substr(64, 12)},
@@ -290,13 +350,20 @@ nlohmann::ordered_json Api::never_seen(const std::string& text) const {
   return out;
 }
 
-ApiReply Api::list(const Target& target) {
+http::Reply Api::list(const Target& target) {
   const Result<std::uint64_t> most = target.number("limit", 50);
   const Result<std::uint64_t> before = target.number("before", 0);
   if (!most) return reply_of(most.error());
   if (!before) return reply_of(before.error());
   const std::size_t wanted = std::min<std::size_t>(*most, kListMax);
-  const Result<std::vector<RunRecord>> runs = service_->store().list(wanted, static_cast<std::int64_t>(*before));
+  SoughtRuns sought{target.text("name"), std::nullopt};
+  if (const std::string state = target.text("state"); !state.empty()) {
+    sought.state = parse_run_state(state);
+    if (!sought.state)
+      return reply_of(Error{ErrorCode::InvalidArgument, fmt::format("state: \"{}\" is none", plain_text(state))});
+  }
+  const Result<std::vector<RunRecord>> runs =
+      service_->store().list(wanted, static_cast<std::int64_t>(*before), sought);
   if (!runs) return reply_of(runs.error());
   Json out = Json::array();
   for (const RunRecord& run : *runs) out.push_back(summary_of(run, service_->machine(run.run)));
@@ -305,45 +372,55 @@ ApiReply Api::list(const Target& target) {
   return json_reply(200, body);
 }
 
-ApiReply Api::of_run(const ApiRequest& request, const Target& target) {
+http::Reply Api::of_run(const http::Request& request, const Target& target) {
   const std::vector<std::string>& path = target.path;
   const std::string part = path.size() == 5 ? path[4] : "";
-  static const std::set<std::string> kParts = {"", "cancel", "job", "model", "result", "rounds"};
+  static const std::set<std::string> kParts = {"", "cancel", "job", "model", "report", "result", "rounds", "table"};
   if (path.size() > 5 || !kParts.contains(part))
-    return error_reply(404, "not_found", "no such resource; docs/api.md lists them");
+    return http::error_reply(404, "not_found", "no such resource; docs/api.md lists them");
   // Which methods a resource has does not depend on whether there is such a run.
   if (part == "cancel" && request.method != "POST") return method_not_allowed("POST");
   if (part != "cancel" && request.method != "GET") return method_not_allowed(kReading);
-  const std::variant<RunRecord, ApiReply> found = find_run(service_->store(), path[3]);
-  if (const auto* refused = std::get_if<ApiReply>(&found)) return *refused;
+  const std::variant<RunRecord, http::Reply> found = find_run(service_->store(), path[3]);
+  if (const auto* refused = std::get_if<http::Reply>(&found)) return *refused;
   const RunRecord& run = std::get<RunRecord>(found);
   if (part == "cancel") return cancel(run, request.who);
   if (part == "job") return {200, "application/json", run.job};
   if (part == "rounds") return rounds(run, target);
-  if (part == "result" || part == "model") return file_of(run, part);
+  if (part == "result" || part == "model" || part == "report" || part == "table") return of_result(run, part, target);
   return one_run(run);
 }
 
-ApiReply Api::cancel(const RunRecord& run, const std::string& who) {
+http::Reply Api::cancel(const RunRecord& run, const std::string& who) {
   const Status cancelled = hooks_.cancel(run.run, who);
   if (!cancelled && cancelled.error().code == ErrorCode::InvalidArgument)
-    return error_reply(409, "has_ended", cancelled.error().message);
+    return http::error_reply(409, "has_ended", cancelled.error().message);
   if (!cancelled) return reply_of(cancelled.error());
-  ApiReply reply = json_reply(200, {{"run", run.run.hex()}, {"state", "cancelled"}});
+  http::Reply reply = json_reply(200, {{"run", run.run.hex()}, {"state", "cancelled"}});
   reply.event = fmt::format("run_cancelled run={} job={}", run.run.hex(), quoted_text(run.name));
   return reply;
 }
 
-ApiReply Api::file_of(const RunRecord& run, const std::string& part) {
-  const std::filesystem::path file = results_ / run.run.hex() / (part + ".json");
-  const Result<std::string> content = read_file(file, kResultBytesMax);
-  if (content) return {200, "application/json", *content};
-  if (hooks_.being_written && hooks_.being_written(run.run))
-    return error_reply(409, "being_written", "the run has ended and its results are being written: ask again");
-  return error_reply(404, "not_found", fmt::format("the run has no {}: it is {}", part, to_string(run.state)));
+http::Reply Api::of_result(const RunRecord& run, const std::string& part, const Target& target) const {
+  const Result<std::uint64_t> statistic = target.number("statistic", UINT64_MAX >> 1U);
+  if (!statistic) return reply_of(statistic.error());
+  const bool written_soon = hooks_.being_written && hooks_.being_written(run.run);
+  http::Reply out;
+  out.work = [folder = results_ / run.run.hex(), id = id_of(run.run), state = std::string(to_string(run.state)), part,
+              statistic = target.query.contains("statistic") ? std::optional(*statistic) : std::nullopt, written_soon] {
+    const std::string file = part == "model" ? "model.json" : "result.json";
+    const Result<std::string> content = read_file(folder / file, kResultBytesMax);
+    if (!content && written_soon)
+      return http::error_reply(409, "being_written", "the run has ended and its results are being written: ask again");
+    if (!content) return http::error_reply(404, "not_found", fmt::format("the run has no {}: it is {}", part, state));
+    if (part == "report") return report_reply(folder, id);
+    if (part == "table") return table_reply(*content, id, statistic);
+    return http::Reply{200, "application/json", *content};
+  };
+  return out;
 }
 
-ApiReply Api::one_run(const RunRecord& run) {
+http::Reply Api::one_run(const RunRecord& run) {
   const RunMachine* machine = service_->machine(run.run);
   Json out = summary_of(run, machine);
   const Result<jobs::ReadJob> read = jobs::read_job(run.job, "job");
@@ -406,7 +483,7 @@ std::vector<Metrics::RunProgress> Api::under_way() {
   return out;
 }
 
-ApiReply Api::rounds(const RunRecord& run, const Target& target) {
+http::Reply Api::rounds(const RunRecord& run, const Target& target) {
   const Result<std::uint64_t> from = target.number("from", 0);
   const Result<std::uint64_t> most = target.number("limit", kRoundsMax);
   if (!from) return reply_of(from.error());
@@ -434,7 +511,7 @@ ApiReply Api::rounds(const RunRecord& run, const Target& target) {
   return json_reply(200, {{"state", to_string(run.state)}, {"rounds", std::move(out)}, {"next", next}});
 }
 
-ApiReply Api::silos() {
+http::Reply Api::silos() {
   const Result<std::map<SiloId, Charge>> charges = service_->store().charges();
   if (!charges) return reply_of(charges.error());
   std::map<SiloId, Json> known;

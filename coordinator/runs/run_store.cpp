@@ -86,6 +86,12 @@ Result<algorithms::MetricsRow> unpacked(const std::string& bytes) {
 
 }  // namespace
 
+std::optional<RunState> parse_run_state(std::string_view name) noexcept {
+  for (const RunState state : kStates)
+    if (name == to_string(state)) return state;
+  return std::nullopt;
+}
+
 const char* to_string(RunState state) noexcept {
   switch (state) {
     case RunState::Queued:
@@ -158,7 +164,10 @@ Status RunStore::upgrade() {
     if (version < 1) {
       UNDERTONE_TRY(database_->execute(kUpgradeToVersion1));
     }
-    return version < 2 ? database_->execute(kUpgradeToVersion2) : Status();
+    if (version < 2) {
+      UNDERTONE_TRY(database_->execute(kUpgradeToVersion2));
+    }
+    return database_->execute("CREATE INDEX IF NOT EXISTS runs_by_name ON runs (name, state);");
   });
 }
 
@@ -190,13 +199,9 @@ Result<std::optional<RunRecord>> RunStore::read_run(store::Statement& row) {
   record.number = row.integer(1);
   record.name = row.bytes(2);
   record.job = row.bytes(3);
-  bool known = false;
-  for (const RunState state : kStates) {
-    if (row.bytes(4) != to_string(state)) continue;
-    record.state = state;
-    known = true;
-  }
-  if (!known) return unreadable("run's state");
+  const std::optional<RunState> state = parse_run_state(row.bytes(4));
+  if (!state) return unreadable("run's state");
+  record.state = *state;
   record.failure = row.bytes(5);
   record.submitted_at = row.integer(6);
   record.ended_at = row.integer(7);
@@ -269,13 +274,20 @@ Result<std::optional<RunRecord>> RunStore::newest_run(const Digest& job) {
   return find(record->run);
 }
 
-Result<std::vector<RunRecord>> RunStore::list(std::size_t most, std::int64_t before) {
+Result<std::vector<RunRecord>> RunStore::list(std::size_t most, std::int64_t before, const SoughtRuns& sought) {
+  const bool any = sought.name.empty() && !sought.state;
+  // What is sought is found in the index alone: the rows themselves have the jobs' texts.
   UNDERTONE_TRY(
       store::Statement rows,
       database_->prepare(
-          "SELECT run, number, name, x'', state, failure, submitted_at, ended_at FROM runs WHERE number < ? OR ? = 0"
-          " ORDER BY number DESC LIMIT ?"));
-  rows.bind(1, before).bind(2, before).bind(3, static_cast<std::int64_t>(most));
+          any ? "SELECT run, number, name, x'', state, failure, submitted_at, ended_at FROM runs WHERE number "
+                "< ?1 OR ?1 = 0 ORDER BY number DESC LIMIT ?2"
+              : "SELECT run, number, name, x'', state, failure, submitted_at, ended_at FROM runs WHERE number "
+                "IN (SELECT number FROM runs INDEXED BY runs_by_name WHERE (number < ?1 OR ?1 = 0) AND "
+                "instr(lower(name), lower(?3)) > 0 AND (state = ?4 OR ?4 = '') ORDER BY number DESC LIMIT ?2) "
+                "ORDER BY number DESC"));
+  rows.bind(1, before).bind(2, static_cast<std::int64_t>(most));
+  if (!any) rows.bind_text(3, sought.name).bind_text(4, sought.state ? to_string(*sought.state) : "");
   std::vector<RunRecord> out;
   while (true) {
     UNDERTONE_TRY(std::optional<RunRecord> record, read_run(rows));

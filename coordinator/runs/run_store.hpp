@@ -22,6 +22,13 @@ namespace undertone::coordinator {
 /// Queued: nobody has heard of it yet. Joining: offered to the silos. The last three are ends.
 enum class RunState { Queued, Joining, Running, Succeeded, Failed, Cancelled };
 [[nodiscard]] const char* to_string(RunState state) noexcept;
+[[nodiscard]] std::optional<RunState> parse_run_state(std::string_view name) noexcept;
+
+/// Which runs somebody looks for.
+struct SoughtRuns {
+  std::string name;               // stands somewhere in theirs, whatever the case; empty: any
+  std::optional<RunState> state;  // nothing: any
+};
 [[nodiscard]] inline bool is_end(RunState state) noexcept {
   return state == RunState::Succeeded || state == RunState::Failed || state == RunState::Cancelled;
 }
@@ -79,7 +86,8 @@ class RunStore {
   [[nodiscard]] Result<std::optional<RunRecord>> newest_run(const Digest& job);
   /// Runs without answers, checkpoints, plans and job texts, newest first. @param before a run's number; 0: from the
   /// newest
-  [[nodiscard]] Result<std::vector<RunRecord>> list(std::size_t most, std::int64_t before);
+  [[nodiscard]] Result<std::vector<RunRecord>> list(std::size_t most, std::int64_t before,
+                                                    const SoughtRuns& sought = {});
   /// Runs of this name, or whose id (the nonce) or full hexadecimal name begins with the word, as `list` gives them.
   /// @param word the beginning counts where it has kPrefixLengthMin characters or more
   [[nodiscard]] Result<std::vector<RunRecord>> called(std::string_view word, std::size_t most);

@@ -15,6 +15,8 @@ std::string_view to_string(Role role) noexcept {
       return "shuffler";
     case Role::Operator:
       return "operator";
+    case Role::Viewer:
+      return "viewer";
   }
   return "";
 }
@@ -23,8 +25,9 @@ Result<Role> parse_role(std::string_view name) {
   for (const Role role : kRoles) {
     if (to_string(role) == name) return role;
   }
-  return Error{ErrorCode::Unauthorized,
-               fmt::format("expected the role coordinator, silo, shuffler or operator, got \"{}\"", plain_text(name))};
+  return Error{
+      ErrorCode::Unauthorized,
+      fmt::format("expected the role coordinator, silo, shuffler, operator or viewer, got \"{}\"", plain_text(name))};
 }
 
 std::string describe(const Party& party) {

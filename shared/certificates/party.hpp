@@ -9,8 +9,8 @@
 namespace undertone::certificates {
 
 /// What a party of a consortium may be; its certificate's OU says it.
-enum class Role { Coordinator, Silo, Shuffler, Operator };
-inline constexpr std::array kRoles = {Role::Coordinator, Role::Silo, Role::Shuffler, Role::Operator};
+enum class Role { Coordinator, Silo, Shuffler, Operator, Viewer };
+inline constexpr std::array kRoles = {Role::Coordinator, Role::Silo, Role::Shuffler, Role::Operator, Role::Viewer};
 [[nodiscard]] std::string_view to_string(Role role) noexcept;
 [[nodiscard]] Result<Role> parse_role(std::string_view name);
 

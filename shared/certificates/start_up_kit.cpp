@@ -28,7 +28,8 @@ Result<Party> read_party(const std::filesystem::path& folder) {
                                  {{"coordinator", Role::Coordinator},
                                   {"silo", Role::Silo},
                                   {"shuffler", Role::Shuffler},
-                                  {"operator", Role::Operator}},
+                                  {"operator", Role::Operator},
+                                  {"viewer", Role::Viewer}},
                                  "what the party is");
   party.name = root.text("name", "its name");
   root.finish();

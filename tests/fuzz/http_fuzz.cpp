@@ -53,16 +53,20 @@ class Service {
     }
     return target;
   }
-  [[nodiscard]] ApiReply handle(ApiRequest& request) {
+  [[nodiscard]] http::Reply handle(http::Request& request) {
     using What = Api::PlanningAsked::What;
     const std::optional<Api::PlanningAsked> asked = api_->planning_of(request);
-    if (!asked) return api_->handle(request);
+    if (!asked) {
+      http::Reply reply = api_->handle(request);
+      return reply.work ? reply.work() : reply;
+    }
     if (asked->what == What::Look) return Api::still_planning(asked->id, 1);
     if (asked->what == What::Cancel) return Api::planning_cancelled(asked->id);
     // No plan is made: an input's own would take long.
     const Result<jobs::ReadJob> read = jobs::read_job(request.body, "job");
     if (!read) return Api::refusal(read.error());
-    return api_->submitted(request.body, ApiHooks::Submitted{under_way_, asked->again});
+    return api_->submitted(request.body,
+                           ApiHooks::Submitted{under_way_, asked->purpose == PlanningPurpose::SubmitAgain});
   }
 
   bool ready = true;
@@ -88,12 +92,13 @@ void http(std::string_view bytes) {
   service.ready = (flags & 2U) == 0;
   const std::string method(input.take_until('\n'));
   const std::string target = service.with_runs(std::string(input.take_until('\n')));
-  ApiRequest request{method, target, std::string(input.rest()), (flags & 1U) == 0};
-  const ApiReply reply = service.handle(request);
+  http::Request request{method, target, std::string(input.rest()),
+                        (flags & 1U) == 0 ? http::Rights::Change : http::Rights::None};
+  const http::Reply reply = service.handle(request);
   UNDERTONE_CHECK(reply.status >= 200 && reply.status < 600);
   UNDERTONE_CHECK(reply.content_type.find_first_of("\r\n") == std::string::npos);
   if (reply.content_type == "application/json") UNDERTONE_CHECK(nlohmann::json::accept(reply.body));
-  if (!request.authorised && reply.status != 401) {
+  if (request.rights == http::Rights::None && reply.status != 401) {
     UNDERTONE_CHECK(reply.content_type == "text/plain" && reply.body.size() < 16);  // healthz and readyz
   }
 }

@@ -4,7 +4,7 @@
 #include <fstream>
 #include <spdlog/spdlog.h>
 
-#include "coordinator/http/http_server.hpp"
+#include "shared/http/server.hpp"
 #include "shared/jobs/job.hpp"
 #include "shared/net/await.hpp"
 #include "tests/fuzz/input.hpp"
@@ -16,10 +16,6 @@ namespace {
 
 namespace asio = boost::asio;
 using asio::ip::tcp;
-using coordinator::ApiReply;
-using coordinator::ApiRequest;
-using coordinator::HttpConfig;
-using coordinator::HttpServer;
 using net::kAwait;
 
 constexpr const char* kToken = "0123456789abcdef0123456789abcdef";
@@ -30,12 +26,12 @@ class Connections {
  public:
   Connections() {
     spdlog::set_level(spdlog::level::off);
-    HttpConfig config;
+    http::ServerConfig config;
     config.host = "127.0.0.1";
     config.token_file = folder_.path() / "token";
     std::ofstream(config.token_file) << kToken << "\n";
     server_.emplace(context_, config, "consortium",
-                    [this](ApiRequest request) -> asio::awaitable<ApiReply> { co_return answer(request); });
+                    [this](http::Request request) -> asio::awaitable<http::Reply> { co_return answer(request); });
     port_ = server_->start(nullptr).value();
   }
 
@@ -53,12 +49,13 @@ class Connections {
   }
 
  private:
-  ApiReply answer(const ApiRequest& request) const {
-    UNDERTONE_CHECK(!request.authorised || bytes_.find(kToken) != std::string_view::npos);
-    UNDERTONE_CHECK(request.authorised || request.body.empty());  // nothing of a stranger's is kept
-    UNDERTONE_CHECK(request.method != "HEAD");                    // the server's own to answer
+  http::Reply answer(const http::Request& request) const {
+    UNDERTONE_CHECK(request.rights == http::Rights::None || bytes_.find(kToken) != std::string_view::npos);
+    UNDERTONE_CHECK((request.rights != http::Rights::None) || request.body.empty());  // nothing of a stranger's is kept
+    UNDERTONE_CHECK(request.method != "HEAD");                                        // the server's own to answer
     UNDERTONE_CHECK(request.body.size() <= jobs::kJobBytesMax && request.target.size() <= bytes_.size());
-    return {request.authorised ? 200 : 401, "text/plain", request.authorised ? request.body : "no\n"};
+    return {(request.rights != http::Rights::None) ? 200 : 401, "text/plain",
+            (request.rights != http::Rights::None) ? request.body : "no\n"};
   }
 
   asio::awaitable<void> converse(std::string_view bytes, std::size_t at_a_time, std::string& answers) {
@@ -85,7 +82,7 @@ class Connections {
 
   tests::TemporaryFolder folder_;
   asio::io_context context_{1};
-  std::optional<HttpServer> server_;
+  std::optional<http::Server> server_;
   std::uint16_t port_ = 0;
   std::string_view bytes_;  // of the connection that is under way
 };

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "operator/estimates_csv.hpp"
+#include "shared/report/result_csv.hpp"
 #include "shared/service/exit_code.hpp"
 #include "tests/support/temporary_folder.hpp"
 

@@ -57,15 +57,15 @@ TEST_F(PlanningDeskTest, ItsJobsHavePlans) {
 }
 
 TEST_F(PlanningDeskTest, NobodyWaitsForAnothersLargeJob) {
-  ASSERT_TRUE(desk_.enter(fresh(job(5)), false, "alice"));
-  ASSERT_TRUE(desk_.enter(fresh(job(1)), false, "bob"));
+  ASSERT_TRUE(desk_.enter(fresh(job(5)), PlanningPurpose::Submit, "alice"));
+  ASSERT_TRUE(desk_.enter(fresh(job(1)), PlanningPurpose::Submit, "bob"));
   run_until(2);
   EXPECT_EQ(submitted_, (std::vector<std::string>{"bob", "alice"}));
 }
 
 TEST_F(PlanningDeskTest, AnOperatorsJobsArePlannedInTheirOrder) {
-  const std::string first = desk_.enter(fresh(job(5)), false, "alice").value();
-  const std::string second = desk_.enter(fresh(job(2)), false, "alice").value();
+  const std::string first = desk_.enter(fresh(job(5)), PlanningPurpose::Submit, "alice").value();
+  const std::string second = desk_.enter(fresh(job(2)), PlanningPurpose::Submit, "alice").value();
   EXPECT_NE(first, second);
   EXPECT_EQ(desk_.before(first), 0U);
   EXPECT_EQ(desk_.before(second), 1U);
@@ -73,15 +73,15 @@ TEST_F(PlanningDeskTest, AnOperatorsJobsArePlannedInTheirOrder) {
 }
 
 TEST_F(PlanningDeskTest, TheSameTextIsPlannedOnceForAnOperator) {
-  const std::string first = desk_.enter(job(3), false, "alice").value();
-  EXPECT_EQ(desk_.enter(job(3), false, "alice").value(), first);
-  EXPECT_NE(desk_.enter(job(3), false, "bob").value(), first);
+  const std::string first = desk_.enter(job(3), PlanningPurpose::Submit, "alice").value();
+  EXPECT_EQ(desk_.enter(job(3), PlanningPurpose::Submit, "alice").value(), first);
+  EXPECT_NE(desk_.enter(job(3), PlanningPurpose::Submit, "bob").value(), first);
   run_until(2);
 }
 
 TEST_F(PlanningDeskTest, AnOperatorHasSixteenJobsPlannedAndAllHaveSixtyFour) {
   const auto enter = [&](int number, const std::string& who) {
-    return desk_.enter(job(3, 0.01 * (number + 1)), false, who).has_value();
+    return desk_.enter(job(3, 0.01 * (number + 1)), PlanningPurpose::Submit, who).has_value();
   };
   int accepted = 0;
   for (int i = 0; i < 20; ++i) accepted += enter(i, "alice") ? 1 : 0;
@@ -92,8 +92,8 @@ TEST_F(PlanningDeskTest, AnOperatorHasSixteenJobsPlannedAndAllHaveSixtyFour) {
 }
 
 TEST_F(PlanningDeskTest, WhatIsGivenUpIsNotSubmitted) {
-  const std::string large = desk_.enter(fresh(job(5)), false, "alice").value();
-  const std::string waiting = desk_.enter(job(2), false, "alice").value();
+  const std::string large = desk_.enter(fresh(job(5)), PlanningPurpose::Submit, "alice").value();
+  const std::string waiting = desk_.enter(job(2), PlanningPurpose::Submit, "alice").value();
   EXPECT_FALSE(desk_.cancel(large, "bob"));  // another's
   EXPECT_TRUE(desk_.cancel(large, "alice"));
   EXPECT_TRUE(desk_.knows(waiting));

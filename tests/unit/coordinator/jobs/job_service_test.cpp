@@ -679,13 +679,14 @@ class ApiTest : public ServiceTest {
     };
     api_.emplace(*service_, folder_.path(), metrics_, hooks);
   }
-  ApiReply ask(const std::string& method, const std::string& target, const std::string& body = "",
-               bool authorised = true) {
-    ApiRequest request{method, target, body, authorised};
+  http::Reply ask(const std::string& method, const std::string& target, const std::string& body = "",
+                  bool authorised = true) {
+    http::Request request{method, target, body, authorised ? http::Rights::Change : http::Rights::None};
     const std::optional<Api::PlanningAsked> asked = api_->planning_of(request);
     if (asked && asked->what == Api::PlanningAsked::What::Enter)
-      return api_->submitted(body, planned(body, asked->again));
-    return api_->handle(request);
+      return api_->submitted(body, planned(body, asked->purpose == PlanningPurpose::SubmitAgain));
+    http::Reply reply = api_->handle(request);
+    return reply.work ? reply.work() : reply;
   }
   Result<ApiHooks::Submitted> planned(const std::string& body, bool again) {
     UNDERTONE_TRY(const PlannedJob planned, PlannedJob::plan(body, "job"));
@@ -736,7 +737,7 @@ TEST_F(ApiTest, WithoutAuthorityOnlyHealthIsTold) {
 }
 
 TEST_F(ApiTest, AJobIsSubmittedListedInspectedAndCancelled) {
-  const ApiReply created = ask("POST", "/api/v1/jobs", job(1));
+  const http::Reply created = ask("POST", "/api/v1/jobs", job(1));
   EXPECT_EQ(created.status, 201);
   const std::string run = nlohmann::json::parse(created.body)["run"];
   EXPECT_EQ(ask("POST", "/api/v1/jobs", job(1)).status, 200);
@@ -821,13 +822,13 @@ TEST_F(ApiTest, AnotherMethodIsAnsweredWithThoseThatTheResourceHas) {
     for (const std::string& target :
          {std::string("/healthz"), std::string("/readyz"), std::string("/metrics"), std::string("/api/v1/runs"),
           std::string("/api/v1/silos"), of_run, of_run + "/job", of_run + "/result"}) {
-      const ApiReply reply = ask(method, target);
+      const http::Reply reply = ask(method, target);
       EXPECT_EQ(reply.status, 405) << method << target;
       EXPECT_EQ(reply.allow, "GET, HEAD") << method << target;
     }
     for (const std::string& target :
          {std::string("/api/v1/jobs"), std::string("/api/v1/sealing-keys"), of_run + "/cancel"}) {
-      const ApiReply reply = ask(method, target);
+      const http::Reply reply = ask(method, target);
       EXPECT_EQ(reply.status, 405) << method << target;
       EXPECT_EQ(reply.allow, "POST") << method << target;
     }
@@ -844,7 +845,7 @@ TEST_F(ApiTest, MethodsAreThoseOfTheRouteWhetherOrNotThereIsSuchARun) {
       std::string target = path;
       for (const std::string& place : {std::string("{run}"), std::string("{planning}")})
         if (const std::size_t at = target.find(place); at != std::string::npos) target.replace(at, place.size(), word);
-      const ApiReply reply = ask("TRACE", target);
+      const http::Reply reply = ask("TRACE", target);
       EXPECT_EQ(reply.status, 405) << target;
       EXPECT_EQ(reply.allow, methods.contains("post") ? "POST" : "GET, HEAD") << target;
     }
@@ -868,7 +869,7 @@ TEST_F(ApiTest, AWordThatMayMeanSeveralRunsIsRefusedWithTenOfThemAtMost) {
     const RunId run = submit(1, static_cast<std::uint8_t>(i + 1), true);
     (void)service_->cancel(run, "enough", now_).value();
   }
-  const ApiReply reply = ask("POST", "/api/v1/runs/job-1/cancel");
+  const http::Reply reply = ask("POST", "/api/v1/runs/job-1/cancel");
   EXPECT_EQ(reply.status, 409);
   const nlohmann::json error = nlohmann::json::parse(reply.body)["error"];
   EXPECT_EQ(error["code"], "ambiguous");
@@ -946,7 +947,7 @@ TEST_F(DescribedApiTest, EveryAnswerIsOneThatTheDocumentDescribes) {
   const auto look = [&](const std::string& method, const std::string& target, const std::string& body,
                         const nlohmann::json& operation, bool authorised) {
     SCOPED_TRACE(method + " " + target + " " + body.substr(0, 60));
-    const ApiReply reply = ask(method, target, body, authorised);
+    const http::Reply reply = ask(method, target, body, authorised);
     ++statuses[reply.status];
     EXPECT_NE(reply.status, 500) << reply.body;
     ASSERT_TRUE(operation["responses"].contains(std::to_string(reply.status))) << reply.status << reply.body;
@@ -1030,7 +1031,7 @@ TEST_F(ApiTest, AResultThatIsTooLargeIsNotRead) {
   write_file_atomically(folder / "result.json", "{}").value();
   EXPECT_EQ(ask("GET", "/api/v1/runs/" + run.hex() + "/result").status, 200);
   std::filesystem::resize_file(folder / "result.json", (std::uintmax_t{256} << 20U) + 1);
-  const ApiReply reply = ask("GET", "/api/v1/runs/" + run.hex() + "/result");
+  const http::Reply reply = ask("GET", "/api/v1/runs/" + run.hex() + "/result");
   EXPECT_NE(reply.status, 200);
   EXPECT_LT(reply.body.size(), 1000U);
 }

@@ -1,11 +1,14 @@
-#include "operator/estimates_csv.hpp"
+#include "shared/report/result_csv.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string_view>
+#include <vector>
 
-namespace undertone::operators {
+namespace undertone::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -64,4 +67,33 @@ std::string estimates_csv(const Json& statistic) {
   return out;
 }
 
-}  // namespace undertone::operators
+std::string evaluations_csv(const Json& result) {
+  const Json& rows = part_of(result, "metrics");
+  std::vector<std::string> names;  // of all rows, in the order in which they come first
+  std::set<std::string> noised;
+  for (const Json& row : rows) {
+    if (!row.is_object()) continue;
+    for (const auto& [name, value] : row.items())
+      if (value.is_number() && std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    if (const Json& noise = part_of(row, "noise_stddev"); noise.is_object())
+      for (const auto& [name, value] : noise.items()) noised.insert(name);
+  }
+  std::string out;
+  const auto put = [&out](const std::string& cell) { out += (out.empty() || out.back() == '\n' ? "" : ",") + cell; };
+  for (const std::string& name : names) {
+    put(text_cell(name));
+    if (noised.contains(name)) put(text_cell(name + " noise_stddev"));
+  }
+  out += "\r\n";
+  for (const Json& row : rows) {
+    std::string line;
+    for (const std::string& name : names) {
+      line += (line.empty() ? "" : ",") + number_of(part_of(row, name), "");
+      if (noised.contains(name)) line += "," + number_of(part_of(part_of(row, "noise_stddev"), name), "");
+    }
+    out += line + "\r\n";
+  }
+  return out;
+}
+
+}  // namespace undertone::report
