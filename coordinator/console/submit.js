@@ -1,0 +1,182 @@
+import { mayChange, planned, Refusal, text } from "./api.js";
+import { bytes, h, number, promised, show, table } from "./dom.js";
+import { editor } from "./editor.js";
+
+export const title = "Submit a job";
+const kSettled = 600;  // ms without a key before a job is planned
+
+let schema = null;
+async function loadSchema() {
+  if (!schema) schema = await (await fetch("/console/job-schema.json")).json();
+}
+
+/** The noise of what a silo releases most often, in words. */
+function noiseOf(silo) {
+  const release = silo.releases?.find((one) => !one.public_records) || silo.releases?.[0];
+  if (!release) return "-";
+  const width = release.laplace?.half_width_95;
+  return `${release.what} x ${release.times}: ` + (width !== undefined ? `± ${number(width)} records (95 %)`
+    : `${number(release.noise_stddev_of_mean)} of a mean`);
+}
+
+/** Plans side by side: of the job as it stands, and as the sliders would have it. */
+function planTables(now, moved) {
+  const rows = now.silos.map((silo, i) => {
+    const other = moved?.silos[i];
+    return [silo.silo, String(silo.records), promised(silo.epsilon), number(silo.delta), noiseOf(silo),
+      bytes(silo.bytes_sent), ...(moved ? [other ? promised(other.epsilon) : "-", other ? noiseOf(other) : "-"] : [])];
+  });
+  const words = [...(now.warnings || []), ...now.silos.flatMap((silo) => silo.warnings.map((one) => `${silo.silo}: ${one}`))];
+  const risk = (plan) => plan?.prediction ? `${plan.prediction.measure} at most ${number(plan.prediction.bound)}` : null;
+  const width = (plan, i) => plan?.statistics?.[i] ? `± ${number(plan.statistics[i].half_width)}` : "-";
+  return [h("p", {}, `Accountant: ${now.accountant}.`),
+    now.mean_noise_stddev ? h("p", {}, `Noise of the mean gradient: ${number(now.mean_noise_stddev)} a coordinate`,
+      moved?.mean_noise_stddev ? `; moved: ${number(moved.mean_noise_stddev)}.` : ".") : null,
+    risk(now) ? h("p", {}, `Predicted: ${risk(now)}`, risk(moved) ? `; moved: ${risk(moved)}.` : ".") : null,
+    words.slice(0, 10).map((one) => h("p.alarm", {}, one)),
+    now.statistics ? table("Predicted half-widths.", ["statistic", "noise", "now", ...(moved ? ["moved"] : []), "of"],
+      now.statistics.map((one, i) => [one.statistic, one.noise, width(now, i), ...(moved ? [width(moved, i)] : []),
+        one.of])) : null,
+    table("What each silo would promise and send.", ["silo", "records", "epsilon", "delta", "noise", "sent",
+      ...(moved ? ["epsilon, moved", "noise, moved"] : [])], rows)];
+}
+
+/** The numbers of a job that a slider moves: how to find them, and how to set them. */
+function handles(job) {
+  const out = [];
+  const group = (list) => (job.cohort || []).filter((member) => list(member));
+  const withEpsilon = [job.privacy, ...group((member) => member.privacy).map((member) => member.privacy)]
+    .filter((one) => typeof one?.epsilon === "number");
+  const own = (job.cohort || []).filter((member) => typeof member.epsilon === "number");
+  if (withEpsilon.length + own.length > 0) out.push({ name: "epsilon", of: [...withEpsilon, ...own], key: "epsilon" });
+  if (typeof job.algorithm?.rounds === "number")
+    out.push({ name: "rounds", of: [job.algorithm], key: "rounds", whole: true });
+  const sized = (job.cohort || []).filter((member) => typeof member.records === "number");
+  if (sized.length > 0) out.push({ name: "records of every silo", of: sized, key: "records", whole: true });
+  return out;
+}
+
+export async function view(place, _words, query) {
+  await loadSchema();
+  const plan = h("section", { "aria-live": "polite" });
+  const moves = h("section.moves", {});
+  const factors = {};
+  let timer = 0;
+  let running = null;  // the planning that is under way
+  let now = null;
+
+  const edit = editor(() => schema, () => settle(true));
+  const open = h("input", { type: "file", id: "job-file", accept: ".json,application/json",
+    onchange: async () => { if (open.files[0]) take(await open.files[0].text()); } });
+  const again = h("input", { type: "checkbox", id: "again" });
+  const send = h("button.main", { type: "button", disabled: true, onclick: submit }, "Submit");
+  const work = h("div.work", {
+    ondragover: (event) => { event.preventDefault(); work.classList.add("dropped"); },
+    ondragleave: () => work.classList.remove("dropped"),
+    ondrop: async (event) => {
+      event.preventDefault();
+      work.classList.remove("dropped");
+      const file = event.dataTransfer.files[0];
+      if (file) take(await file.text());
+    },
+  }, h("div", {}, edit.element, edit.problems), h("div", {}, edit.hints, moves));
+  show(place, h("h1", {}, title),
+    mayChange() ? h("p", {}, "Drop a job's file on the page, open one, or write. It is checked and planned as you write; " +
+      "nothing is sent to a silo before you submit.")
+      : h("p.alarm", {}, "You look as a viewer: an operator plans and submits jobs."),
+    h("div.row", {}, h("label", {}, "Open a file", open)), work,
+    h("div.row.actions", {}, send, h("label", {}, again, " a new run, even if this job has one")),
+    h("h2", {}, "Plan"), plan);
+  send.disabled = true;
+  show(plan, h("p.quiet", {}, "There is no job yet."));
+  if (query.get("of")) {
+    again.checked = true;
+    take(await text(`runs/${query.get("of")}/job`));
+  }
+
+  function take(job) {
+    edit.text = job;
+    settle(true);
+  }
+  function movedJob() {
+    const job = JSON.parse(edit.text);
+    let any = false;
+    for (const handle of handles(job)) {
+      const factor = factors[handle.name] ?? 1;
+      if (factor === 1) continue;
+      any = true;
+      for (const one of handle.of)
+        one[handle.key] = handle.whole ? Math.max(1, Math.round(one[handle.key] * factor)) : one[handle.key] * factor;
+    }
+    return any ? JSON.stringify(job, null, 2) : null;
+  }
+  function showMoves() {
+    let job = null;
+    try {
+      job = JSON.parse(edit.text);
+    } catch {
+      return;
+    }
+    const found = handles(job);
+    show(moves, found.length === 0 ? null : [h("h3", {}, "What if"), found.map((handle) => {
+      const said = h("output", {}, `x ${number(factors[handle.name] ?? 1)}`);
+      return h("label", {}, `${handle.name}: `, said, h("input", { type: "range", min: -3, max: 3, step: 0.25,
+        "data-key": `move-${handle.name}`, value: String(Math.log2(factors[handle.name] ?? 1)),
+        "aria-label": `${handle.name}, times`, oninput: (event) => {
+          factors[handle.name] = 2 ** Number(event.target.value);
+          said.textContent = `x ${number(factors[handle.name])}`;
+          settle(false);
+        } }));
+    }), h("button", { type: "button", "data-key": "take-moved", onclick: () => {
+      const moved = movedJob();
+      if (!moved) return;
+      for (const name of Object.keys(factors)) delete factors[name];
+      take(moved);
+    } }, "Take it into the job")]);
+  }
+  function settle(text) {
+    if (!mayChange()) return;
+    clearTimeout(timer);
+    if (running) running.abort();
+    if (text) send.disabled = true;
+    timer = setTimeout(() => look(text), kSettled);
+  }
+  async function look(anew) {
+    if (!edit.text.trim()) return;
+    const own = new AbortController();
+    running = own;
+    const options = { signal: own.signal, waiting: (before) => show(plan, h("p", {}, before > 0
+      ? `The job waits to be planned; ${before} came before it.` : "The job is being planned.")) };
+    try {
+      if (anew || !now) {
+        now = await planned("plans", edit.text, options);
+        edit.refuse("");
+        send.disabled = false;
+        showMoves();
+      }
+      const moved = movedJob();
+      let other = null;
+      let refused = null;
+      if (moved) other = await planned("plans", moved, options).catch((refusal) => { refused = refusal; });
+      show(plan, planTables(now, other), refused ? h("p.alarm", {}, `Moved: ${refused.message}`) : null);
+    } catch (refusal) {
+      if (own.signal.aborted) return;
+      if (!(refusal instanceof Refusal)) throw refusal;
+      now = null;
+      edit.refuse(refusal.message);
+      show(plan, h("p.quiet", {}, "The job is not good yet: no plan."));
+    }
+  }
+  async function submit() {
+    send.disabled = true;
+    try {
+      const run = await planned(`jobs${again.checked ? "?again=1" : ""}`, edit.text);
+      location.hash = `#/runs/${run.id}`;
+    } catch (refusal) {
+      if (!(refusal instanceof Refusal)) throw refusal;
+      edit.refuse(refusal.message);
+      send.disabled = false;
+    }
+  }
+  return null;
+}
