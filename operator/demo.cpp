@@ -106,8 +106,10 @@ Status serve(const Deployment& deployment, Supervisor& supervisor) {
   fmt::print(
       "They serve until Ctrl-C. An operator's commands find the coordinator by {0}/operator.json:\n"
       "  undertone submit --config {0}/operator.json {0}/job.json\n"
-      "  undertone watch --config {0}/operator.json {1}\n",
-      folder, deployment.job().name);
+      "  undertone watch --config {0}/operator.json {1}\n"
+      "The coordinator's page is {2}. It asks for the token in {3}. Your browser warns of its certificate once, which "
+      "is of this federation's own authority.\n",
+      folder, deployment.job().name, deployment.console(), deployment.console_token().string());
   std::fflush(stdout);
   const Result<int> ended = supervisor.supervise("nobody", kServedMax, [] { return asked_to_stop != 0; });
   supervisor.stop_all();

@@ -11,6 +11,7 @@
 
 #include "operator/provision.hpp"
 #include "shared/base/files.hpp"
+#include "shared/crypto/secure_bits.hpp"
 #include "shared/releases/choice_time.hpp"
 #include "simulation/dealt_data.hpp"
 #include "simulation/simulate.hpp"
@@ -206,6 +207,13 @@ Status make_keys(const DeploymentOptions& options, const jobs::Shuffle& shuffle,
   return {};
 }
 
+/// Draws what an operator types into the coordinator's page.
+Status write_secret(const std::filesystem::path& file) {
+  crypto::SecureBits bits = crypto::SecureBits::from_os();
+  UNDERTONE_TRY(write_file_atomically(file, fmt::format("{:016x}{:016x}\n", bits.word(), bits.word())));
+  return make_private_file(file);
+}
+
 }  // namespace
 
 Result<Deployment> Deployment::prepare(DeploymentOptions options) {
@@ -253,13 +261,15 @@ Result<Deployment> Deployment::prepare(DeploymentOptions options) {
       !written)
     return written.error();
   if (const auto kits = provision(folder / "consortium.json", folder / "provision", true); !kits) return kits.error();
-  Json coordinator = {{"format", "undertone.coordinator/1"},
-                      {"consortium", kConsortium},
-                      {"listen", {{"host", "127.0.0.1"}, {"port", port}}},
-                      {"tls", tls_of("coordinator", "hub")},
-                      {"store", "coordinator/store.sqlite"},
-                      {"results", "results"},
-                      {"http", {{"host", "127.0.0.1"}, {"port", http_port}, {"tls", true}}}};
+  Json coordinator = {
+      {"format", "undertone.coordinator/1"},
+      {"consortium", kConsortium},
+      {"listen", {{"host", "127.0.0.1"}, {"port", port}}},
+      {"tls", tls_of("coordinator", "hub")},
+      {"store", "coordinator/store.sqlite"},
+      {"results", "results"},
+      {"http", {{"host", "127.0.0.1"}, {"port", http_port}, {"tls", true}, {"token_file", kConsoleToken}}}};
+  if (Status written = write_secret(folder / kConsoleToken); !written) return written.error();
   if (job->shuffle) coordinator["shufflers"] = addresses_of(shufflers);
   if (job->public_terms && job->public_terms->file) coordinator["public_folder"] = "public";
   const Json op = {{"format", "undertone.operator/1"},
@@ -288,6 +298,7 @@ Result<Deployment> Deployment::prepare(DeploymentOptions options) {
   }
   Deployment deployment(std::move(options), *std::move(job));
   deployment.job_digest_ = sha256(job_bytes);
+  deployment.console_ = fmt::format("https://127.0.0.1:{}/", http_port);
   return deployment;
 }
 

@@ -44,6 +44,9 @@ class Deployment {
   /// What the operator has exported of it.
   [[nodiscard]] std::filesystem::path exported() const { return options_.folder / "exported"; }
   [[nodiscard]] std::filesystem::path folder() const { return options_.folder; }
+  /// The address of the coordinator's page, and the file with the token that it asks for.
+  [[nodiscard]] const std::string& console() const noexcept { return console_; }
+  [[nodiscard]] std::filesystem::path console_token() const { return options_.folder / kConsoleToken; }
   [[nodiscard]] std::filesystem::path log(const std::string& program) const {
     return options_.folder / "logs" / (program + ".log");
   }
@@ -65,8 +68,10 @@ class Deployment {
   [[nodiscard]] Status keep(Supervisor& supervisor, const std::string& name, std::vector<std::string> command,
                             bool show_output, std::vector<int> final_exit_codes) const;
   [[nodiscard]] Status start_operator(Supervisor& supervisor) const;
+  static constexpr const char* kConsoleToken = "coordinator/console-token";
   DeploymentOptions options_;
   jobs::Job job_;
+  std::string console_;
   Digest job_digest_{};
 };
 

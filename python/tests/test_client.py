@@ -46,7 +46,8 @@ def test_the_client_asks_for_what_the_api_document_lists(root: Path) -> None:
         for method, said in methods.items()
         if method in ("get", "post")
     }
-    assert said == OPERATIONS
+    of_pages = {"showPlan", "followChanges", "getReport", "getTable", "whoAmI", "beginSession"}  # and not the client's
+    assert {name: one for name, one in said.items() if name not in of_pages} == OPERATIONS
 
 
 def test_a_run_is_followed_to_its_end(consortium: Consortium) -> None:

@@ -138,7 +138,6 @@ asio::awaitable<boost::system::error_code> respond(Stream& stream, Reply& reply,
   co_return unsent;
 }
 
-std::string_view view(std::string_view text) { return text; }
 std::string_view view(boost::core::string_view text) { return {text.data(), text.size()}; }
 
 std::string json_text(std::string_view text) {

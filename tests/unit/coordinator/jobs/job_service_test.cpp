@@ -8,6 +8,8 @@
 
 #include "coordinator/http/api.hpp"
 #include "shared/base/files.hpp"
+#include "shared/http/changes.hpp"
+#include "shared/preview/job_preview.hpp"
 #include "shared/sealed/hand_over_receipt.hpp"
 #include "shared/sealed/seal_reply.hpp"
 #include "tests/support/described_json.hpp"
@@ -673,6 +675,7 @@ class ApiTest : public ServiceTest {
       return gauges;
     };
     hooks.ready = [] { return true; };
+    hooks.changes = &changes_;
     hooks.now = [this] { return now_; };
     hooks.why_away = [](const SiloId& which) {
       return which == silo(1) ? "its certificate was revoked" : std::string();
@@ -683,6 +686,7 @@ class ApiTest : public ServiceTest {
                   bool authorised = true) {
     http::Request request{method, target, body, authorised ? http::Rights::Change : http::Rights::None};
     const std::optional<Api::PlanningAsked> asked = api_->planning_of(request);
+    if (asked && asked->purpose == PlanningPurpose::Show) return Api::shown_plan(preview::plan_of_job(body, "job"));
     if (asked && asked->what == Api::PlanningAsked::What::Enter)
       return api_->submitted(body, planned(body, asked->purpose == PlanningPurpose::SubmitAgain));
     http::Reply reply = api_->handle(request);
@@ -696,12 +700,16 @@ class ApiTest : public ServiceTest {
   nlohmann::json json(const std::string& method, const std::string& target, const std::string& body = "") {
     return nlohmann::json::parse(ask(method, target, body).body);
   }
+  /// What the document says of the API. Sessions are the server's, and not the API's.
   static nlohmann::json described() {
     std::ifstream file(UNDERTONE_SOURCE_DIR "/docs/openapi.json");
-    return nlohmann::json::parse(file);
+    nlohmann::json out = nlohmann::json::parse(file);
+    out["paths"].erase("/api/v1/session");
+    return out;
   }
   tests::TemporaryFolder folder_;
   Metrics metrics_;
+  http::Changes changes_;
   std::uint8_t nonce_ = 10;
   std::optional<Api> api_;
 };
@@ -710,8 +718,7 @@ TEST_F(ApiTest, WithoutAuthorityOnlyHealthIsTold) {
   const RunId run = submit(1);
   const std::string of_run = "/api/v1/runs/" + run.hex();
   // Every route of docs/openapi.json, of a run that exists.
-  std::ifstream file(UNDERTONE_SOURCE_DIR "/docs/openapi.json");
-  const nlohmann::json paths = nlohmann::json::parse(file)["paths"];
+  const nlohmann::json paths = described()["paths"];
   int routes = 0;
   for (const auto& [path, methods] : paths.items()) {
     std::string target = path;
@@ -734,6 +741,74 @@ TEST_F(ApiTest, WithoutAuthorityOnlyHealthIsTold) {
   EXPECT_EQ(ask("GET", "/elsewhere", "", false).status, 401);
   EXPECT_EQ(json("GET", "/api/v1/runs")["runs"].size(), 1U);  // nothing was queued
   EXPECT_EQ(state(run), RunState::Joining);                   // nor cancelled
+}
+
+TEST_F(ApiTest, AViewerLooksAtEverythingAndChangesNothing) {
+  const std::string run = submit(1).hex();
+  for (const auto& [path, methods] : described()["paths"].items()) {
+    std::string target = path;
+    if (const std::size_t at = target.find("{run}"); at != std::string::npos) target.replace(at, 5, run);
+    if (const std::size_t at = target.find("{planning}"); at != std::string::npos) target.replace(at, 10, "abc");
+    const http::Request looks{"GET", target, "", http::Rights::Look};
+    const http::Request changes{"POST", target, job(2), http::Rights::Look};
+    if (methods.contains("get")) {
+      EXPECT_NE(api_->handle(looks).status, 403) << target;
+    }
+    if (methods.contains("post")) {
+      EXPECT_FALSE(api_->planning_of(changes)) << target;
+      EXPECT_EQ(api_->handle(changes).status, 403) << target;
+    }
+  }
+  EXPECT_EQ(json("GET", "/api/v1/runs")["runs"].size(), 1U);
+  EXPECT_EQ(json("GET", "/api/v1/runs/" + run)["state"], "joining");
+}
+
+TEST_F(ApiTest, TheConsolesFilesAreForWhoeverComesAndNothingElseIs) {
+  for (const char* path :
+       {"/", "/console/main.js", "/console/page.css", "/console/chart.js", "/console/job-schema.json"}) {
+    const http::Reply reply = ask("GET", path, "", false);
+    EXPECT_EQ(reply.status, 200) << path;
+    EXPECT_GT(reply.body.size(), 500U) << path;
+    EXPECT_EQ(ask("POST", path, "", false).status, 405) << path;
+  }
+  for (const char* path :
+       {"/console", "/console/", "/console/../api/v1/runs", "/index.html", "/console/console_files.cpp"})
+    EXPECT_EQ(ask("GET", path, "", false).status, 401) << path;
+}
+
+TEST_F(ApiTest, RunsAreFoundByAPartOfTheirNameAndByTheirState) {
+  for (int i = 1; i <= 12; ++i) (void)submit(i);
+  EXPECT_EQ(ask("POST", "/api/v1/runs/job-2/cancel").status, 200);
+  const auto names = [&](const std::string& query) {
+    std::string out;
+    for (const nlohmann::json& run : json("GET", "/api/v1/runs?" + query)["runs"])
+      out += run["name"].get<std::string>() + " ";
+    return out;
+  };
+  EXPECT_EQ(names("name=OB-1"), "job-12 job-11 job-10 job-1 ");
+  EXPECT_EQ(names("name=ob%2d1&limit=2"), "job-12 job-11 ");
+  EXPECT_EQ(names("name=ob-1&before=11"), "job-10 job-1 ");
+  EXPECT_EQ(names("state=cancelled"), "job-2 ");
+  EXPECT_EQ(names("name=%25"), "");
+  EXPECT_EQ(names("name=%"), "");
+  EXPECT_EQ(ask("GET", "/api/v1/runs?state=done").status, 400);
+}
+
+TEST_F(ApiTest, AResultIsReadOffTheSessionsThreadAndATableIsForASpreadsheet) {
+  const RunId run = submit(1);
+  std::filesystem::create_directories(folder_.path() / run.hex());
+  write_file_atomically(
+      folder_.path() / run.hex() / "result.json",
+      R"({"metrics": [{"after_steps": 5, "loss": 0.5, "noise_stddev": {"loss": 0.25}}, {"after_steps": 9}],
+                            "statistics": [{"estimates": [{"name": "=a", "value": 1}]}]})")
+      .value();
+  const std::string path = "/api/v1/runs/" + run.hex();
+  EXPECT_TRUE(api_->handle({"GET", path + "/result", "", http::Rights::Look}).work);
+  EXPECT_EQ(ask("GET", path + "/table").body, "after_steps,loss,loss noise_stddev\r\n5,0.5,0.25\r\n9,,\r\n");
+  EXPECT_NE(ask("GET", path + "/table?statistic=0").body.find("'=a,1"), std::string::npos);
+  EXPECT_EQ(ask("GET", path + "/table?statistic=1").status, 404);
+  EXPECT_EQ(ask("GET", path + "/table?statistic=x").status, 400);
+  EXPECT_EQ(ask("GET", path + "/table").file_name, "evaluations-" + run.hex().substr(64, 12) + ".csv");
 }
 
 TEST_F(ApiTest, AJobIsSubmittedListedInspectedAndCancelled) {
@@ -812,7 +887,7 @@ TEST_F(ApiTest, APathThatAProxyMayReadOtherwiseIsRefused) {
   }
   EXPECT_EQ(ask("POST", "//api/v1/jobs", job(1)).status, 400);
   EXPECT_EQ(json("GET", "/api/v1/runs")["runs"].size(), 0U);
-  EXPECT_EQ(ask("GET", "/").status, 404);
+  EXPECT_EQ(ask("GET", "/api").status, 404);
   EXPECT_EQ(ask("GET", "/api/v1/runs?limit=1&path=//%2e").status, 200);  // a query is nobody's path
 }
 
@@ -838,8 +913,7 @@ TEST_F(ApiTest, AnotherMethodIsAnsweredWithThoseThatTheResourceHas) {
 }
 
 TEST_F(ApiTest, MethodsAreThoseOfTheRouteWhetherOrNotThereIsSuchARun) {
-  std::ifstream file(UNDERTONE_SOURCE_DIR "/docs/openapi.json");
-  const nlohmann::json paths = nlohmann::json::parse(file)["paths"];
+  const nlohmann::json paths = described()["paths"];
   for (const std::string& word : {std::string("nowhere"), std::string(96, 'a')}) {
     for (const auto& [path, methods] : paths.items()) {
       std::string target = path;
