@@ -9,6 +9,9 @@ export class Refusal extends Error {
   }
 }
 
+/** No answer came. */
+export class Unreachable extends Error {}
+
 let session = null;  // {who, role, csrf}
 export const whoAmI = () => session;
 export const mayChange = () => session?.role === "operator";
@@ -22,8 +25,15 @@ async function ask(method, path, { body = undefined, headers = {}, signal = unde
   const all = { ...headers };
   if (Date.now() - touched > kAttended) all["X-Undertone-Unattended"] = "1";
   if (method !== "GET" && session) all["X-Undertone-Csrf"] = session.csrf;
-  const answer = await fetch(path, { method, headers: all, body, signal, credentials: "same-origin", cache: "no-store" });
-  const text = await answer.text();
+  let answer;
+  let text;
+  try {
+    answer = await fetch(path, { method, headers: all, body, signal, credentials: "same-origin", cache: "no-store" });
+    text = await answer.text();
+  } catch (problem) {
+    if (problem.name === "AbortError") throw problem;
+    throw new Unreachable("The coordinator does not answer.");
+  }
   let read = null;
   try {
     read = JSON.parse(text);

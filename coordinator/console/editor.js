@@ -117,9 +117,9 @@ export function editor(schema, changed) {
     const found = schemaAt(schema(), inside);
     const keys = Object.entries(found?.properties || {}).slice(0, 60);
     show(hints, keys.length === 0 ? null : [h("h3", {}, inside ? `Keys of ${inside}` : "Keys of a job"),
-      h("dl.hints", { tabindex: 0, role: "group", "aria-label": "Keys" }, keys.map(([key, about]) => [
+      h("div.hints", { tabindex: 0, role: "group", "aria-label": "Keys" }, h("dl", {}, keys.map(([key, about]) => [
         h("dt", {}, h("button", { type: "button", "data-key": `key-${key}`, onclick: () => insert(`"${key}": `) }, key)),
-        h("dd", {}, found.resolve(about).description || about.description || "")]))]);
+        h("dd", {}, about.description || found.resolve(about)?.description || "")])))]);
   }
   function insert(text) {
     area.focus();

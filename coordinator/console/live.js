@@ -57,7 +57,7 @@ export function follow(refresh) {
     busy = true;
     do {
       again = false;
-      await refresh().catch(() => {});
+      await refresh();
     } while (again);
     busy = false;
   });

@@ -1,4 +1,4 @@
-import { beginSession, endSession, findSession, Refusal, whoAmI } from "./api.js";
+import { beginSession, endSession, findSession, Refusal, Unreachable, whoAmI } from "./api.js";
 import * as consortium from "./consortium.js";
 import { h, show } from "./dom.js";
 import { connect, disconnect, follow } from "./live.js";
@@ -80,7 +80,7 @@ async function route() {
           tell(null);
         } catch (problem) {
           if (problem instanceof Refusal && problem.status === 401) askForToken();
-          else if (!(problem instanceof TypeError)) tell(problem);  // a TypeError: no network, which the sign says
+          else if (!(problem instanceof Unreachable)) tell(problem);  // the sign says that there is no answer
         }
       });
       await refresh();

@@ -1,6 +1,7 @@
 import { change, look, mayChange, Refusal, text } from "./api.js";
 import { duration, h, number, promised, show, state, table, time } from "./dom.js";
 
+/* global drawChart */
 const kRoundsKept = 2000;  // of a run, for its charts
 const ended = (run) => ["succeeded", "failed", "cancelled"].includes(run.state);
 const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -17,17 +18,25 @@ function chartsOf(evaluations) {
     const reach = rows.map((row) => kTwoSided * (row.noise_stddev?.[name] || 0));
     return { title: name, x: "steps", y: name, stepped: false, series: [{ name, dashed: false,
       points: rows.map((row) => [row.after_steps, row[name]]), reach: reach.some((half) => half > 0) ? reach : undefined }] };
-  }).filter((chart) => chart.series[0].points.length > 1);
+  }).filter((chart) => new Set(chart.series[0].points.map(([, value]) => value)).size > 1);  // one value is in the table
 }
 
-/** Rows of values beside each other, where there is something to be drawn. */
+/** Draws charts, again where the colours change. @return takes them away */
 function drawInto(place, charts) {
-  const drawn = [];
+  let drawn = [];
   show(place, charts.map((chart) => h("figure", {}, h("figcaption", {}, chart.title),
     h("div.canvas", {}, h("canvas", { role: "img",
       "aria-label": `Line chart of ${chart.title}. The table below has the numbers.` })))));
-  place.querySelectorAll("canvas").forEach((canvas, i) => drawn.push(window.drawChart(canvas, charts[i], dark.matches)));
-  return () => drawn.forEach((one) => one.destroy());
+  const draw = () => {
+    drawn.forEach((one) => one.destroy());
+    drawn = [...place.querySelectorAll("canvas")].map((canvas, i) => drawChart(canvas, charts[i], dark.matches));
+  };
+  draw();
+  dark.addEventListener("change", draw);
+  return () => {
+    dark.removeEventListener("change", draw);
+    drawn.forEach((one) => one.destroy());
+  };
 }
 
 function progress(run, rounds) {

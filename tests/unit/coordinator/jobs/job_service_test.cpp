@@ -781,8 +781,8 @@ TEST_F(ApiTest, RunsAreFoundByAPartOfTheirNameAndByTheirState) {
   EXPECT_EQ(ask("POST", "/api/v1/runs/job-2/cancel").status, 200);
   const auto names = [&](const std::string& query) {
     std::string out;
-    for (const nlohmann::json& run : json("GET", "/api/v1/runs?" + query)["runs"])
-      out += run["name"].get<std::string>() + " ";
+    const nlohmann::json found = json("GET", "/api/v1/runs?" + query);
+    for (const nlohmann::json& run : found.at("runs")) out += run["name"].get<std::string>() + " ";
     return out;
   };
   EXPECT_EQ(names("name=OB-1"), "job-12 job-11 job-10 job-1 ");
