@@ -1,15 +1,10 @@
 #pragma once
 
-#include <span>
-#include <string_view>
+#include "shared/pages/page_files.hpp"
 
-namespace undertone::coordinator {
+namespace undertone::pages {
 
-/// A file of this folder, put into the program by CMake.
-struct ConsoleFile {
-  std::string_view path;
-  std::string_view text;
-};
-[[nodiscard]] std::span<const ConsoleFile> console_files();
+/// The files of the coordinator's console.
+[[nodiscard]] std::span<const PageFile> console_files();
 
-}  // namespace undertone::coordinator
+}  // namespace undertone::pages

@@ -1,5 +1,5 @@
-import { look } from "./api.js";
-import { h, number, promised, show, state, table, time } from "./dom.js";
+import { look } from "/pages/session.js";
+import { h, number, promised, show, state, table, time } from "/pages/dom.js";
 
 export const title = "Consortium";
 

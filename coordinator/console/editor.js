@@ -1,4 +1,4 @@
-import { h, show } from "./dom.js";
+import { h, show } from "/pages/dom.js";
 
 /** Where each value of a JSON text begins, by JSON pointer, as far as the text can be read; and what the cursor is in.
  * @param until stops there, and says the path that the place is in */

@@ -1,10 +1,10 @@
-import { change, look, mayChange, Refusal, text } from "./api.js";
-import { duration, h, number, promised, show, state, table, time } from "./dom.js";
+import { drawInto } from "/pages/charts.js";
+import { duration, h, number, promised, show, state, table, time } from "/pages/dom.js";
+import { change, look, mayChange, Refusal, text } from "/pages/session.js";
+import { action } from "/pages/shell.js";
 
-/* global drawChart */
 const kRoundsKept = 2000;  // of a run, for its charts
 const ended = (run) => ["succeeded", "failed", "cancelled"].includes(run.state);
-const dark = matchMedia("(prefers-color-scheme: dark)");
 const kTwoSided = 1.959964;  // 95 % of a normal law
 
 /** A metric over the steps, each with half of its 95 % interval for the silos' noise. */
@@ -19,24 +19,6 @@ function chartsOf(evaluations) {
     return { title: name, x: "steps", y: name, stepped: false, series: [{ name, dashed: false,
       points: rows.map((row) => [row.after_steps, row[name]]), reach: reach.some((half) => half > 0) ? reach : undefined }] };
   }).filter((chart) => new Set(chart.series[0].points.map(([, value]) => value)).size > 1);  // one value is in the table
-}
-
-/** Draws charts, again where the colours change. @return takes them away */
-function drawInto(place, charts) {
-  let drawn = [];
-  show(place, charts.map((chart) => h("figure", {}, h("figcaption", {}, chart.title),
-    h("div.canvas", {}, h("canvas", { role: "img",
-      "aria-label": `Line chart of ${chart.title}. The table below has the numbers.` })))));
-  const draw = () => {
-    drawn.forEach((one) => one.destroy());
-    drawn = [...place.querySelectorAll("canvas")].map((canvas, i) => drawChart(canvas, charts[i], dark.matches));
-  };
-  draw();
-  dark.addEventListener("change", draw);
-  return () => {
-    dark.removeEventListener("change", draw);
-    drawn.forEach((one) => one.destroy());
-  };
 }
 
 function progress(run, rounds) {
@@ -90,12 +72,6 @@ export async function view(place, [id]) {
   let drawnRows = 0;
   let forget = () => {};
   let shownResult = false;
-  const action = (label, what, kind = "") => h(`button${kind}`, { type: "button", "data-key": label,
-    onclick: async (event) => {
-      event.target.disabled = true;
-      await what().catch((refusal) => { document.getElementById("said").textContent = refusal.message; });
-      event.target.disabled = false;
-    } }, label);
 
   async function moreRounds() {
     for (let page = 0; page < 20; ++page) {

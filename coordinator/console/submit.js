@@ -1,6 +1,7 @@
-import { mayChange, planned, Refusal, text } from "./api.js";
-import { bytes, h, number, promised, show, table } from "./dom.js";
+import { mayChange, Refusal, text } from "/pages/session.js";
+import { bytes, h, number, promised, show, table } from "/pages/dom.js";
 import { editor } from "./editor.js";
+import { planned } from "./planned.js";
 
 export const title = "Submit a job";
 const kSettled = 600;  // ms without a key before a job is planned

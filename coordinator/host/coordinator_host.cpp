@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <spdlog/spdlog.h>
 
@@ -26,7 +25,6 @@ using net::kAwait;
 constexpr std::size_t kResultsChecked = 200;
 constexpr std::chrono::seconds kFlush{1};
 constexpr std::chrono::seconds kPlanningAwaited{5};  // before an operator is told a place in the queue
-constexpr std::size_t kAsidesMax = 16;               // answers that are being made aside
 constexpr const char* kSubmitted = "job";            // in place of a file's name
 
 std::set<std::string> names_of(const std::vector<net::LinkAddress>& links) {
@@ -70,6 +68,7 @@ CoordinatorHost::CoordinatorHost(asio::io_context& context, const CoordinatorCon
             return ApiHooks::Submitted{submitted.run, submitted.created};
           },
           config.public_folder),
+      aside_(context),
       gate_(std::make_shared<net::AssemblyGate>(context.get_executor())),
       listener_(context, config.connections_max),
       timer_(context),
@@ -77,10 +76,7 @@ CoordinatorHost::CoordinatorHost(asio::io_context& context, const CoordinatorCon
       flushing_(context),
       started_at_(service::wall_clock()) {}
 
-CoordinatorHost::~CoordinatorHost() {
-  stopped_ = true;
-  asides_.join();
-}
+CoordinatorHost::~CoordinatorHost() { stopped_ = true; }
 
 Status CoordinatorHost::load_credentials() {
   certificates::Party self{config_.consortium, certificates::Role::Coordinator, config_.name};
@@ -169,29 +165,11 @@ asio::awaitable<http::Reply> CoordinatorHost::answer(http::Request request) {
   }
   http::Reply reply = api_.handle(request);
   if (reply.work) {
-    asio::awaitable<http::Reply> rest = answer_aside(std::exchange(reply.work, nullptr));
+    asio::awaitable<http::Reply> rest = aside_.answer(std::exchange(reply.work, nullptr));
     reply = api_.counted(co_await std::move(rest));
   }
   if (!reply.event.empty()) log_event(false, fmt::format("{} operator={}", reply.event, quoted_text(request.who)));
   co_return reply;
-}
-
-asio::awaitable<http::Reply> CoordinatorHost::answer_aside(std::function<http::Reply()> work) {
-  if (asides_waiting_ >= kAsidesMax)
-    co_return http::error_reply(429, "limit_exceeded", "as many results are being read as may be: ask again");
-  ++asides_waiting_;
-  const auto made = std::make_shared<std::optional<http::Reply>>();
-  const auto ready = std::make_shared<asio::steady_timer>(*context_, asio::steady_timer::time_point::max());
-  asio::post(asides_, [this, made, ready, work = std::move(work)] {
-    const Result<http::Reply> reply = contained("answering", [&] { return Result<http::Reply>(work()); });
-    asio::post(*context_, [made, ready, reply] {
-      *made = reply ? *reply : Api::refusal(reply.error());
-      ready->cancel();
-    });
-  });
-  (void)co_await ready->async_wait(kAwait);
-  --asides_waiting_;
-  co_return *made ? **std::move(made) : Api::refusal({ErrorCode::Cancelled, "the coordinator stops"});
 }
 
 asio::awaitable<http::Reply> CoordinatorHost::answer_planning(http::Request request, Api::PlanningAsked asked) {

@@ -2,7 +2,6 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/thread_pool.hpp>
 #include <deque>
 #include <functional>
 #include <map>
@@ -19,6 +18,7 @@
 #include "coordinator/http/api.hpp"
 #include "coordinator/jobs/job_service.hpp"
 #include "shared/base/line_budget.hpp"
+#include "shared/http/aside.hpp"
 #include "shared/http/server.hpp"
 #include "shared/net/listener.hpp"
 #include "shared/net/session.hpp"
@@ -95,8 +95,6 @@ class CoordinatorHost {
   /// Answers a request. A job that is submitted is planned on the planning desk's threads, where no other request
   /// waits for it. Every other request is answered at once.
   [[nodiscard]] boost::asio::awaitable<http::Reply> answer(http::Request request);
-  /// Has the rest of an answer made where no session waits for it.
-  [[nodiscard]] boost::asio::awaitable<http::Reply> answer_aside(std::function<http::Reply()> work);
   [[nodiscard]] boost::asio::awaitable<http::Reply> answer_planning(http::Request request, Api::PlanningAsked asked);
   [[nodiscard]] Result<JobService::Submitted> submit(const PlannedJob& planned, const std::string& file,
                                                      const Nonce& nonce, bool again);
@@ -114,7 +112,6 @@ class CoordinatorHost {
   JobService service_;
   Metrics metrics_;
   http::Changes changes_;
-  std::size_t asides_waiting_ = 0;
   RoundLog round_log_;
   Api api_;
   PlanningDesk planning_;  // its threads are joined before anything that it submits to goes
@@ -122,6 +119,7 @@ class CoordinatorHost {
   std::optional<net::Credentials> http_credentials_;
   std::optional<net::Credentials> dialling_;  // to shufflers, the client's side
   std::optional<http::Server> http_;
+  http::Aside aside_;  // reads results and makes reports
   std::shared_ptr<net::AssemblyGate> gate_;
   net::Listener listener_;
   LineBudget refusals_;
@@ -134,7 +132,6 @@ class CoordinatorHost {
   std::map<std::string, std::unique_ptr<net::Link>> links_;  // to shufflers
   std::int64_t started_at_ = 0;
   std::optional<Error> failure_;
-  boost::asio::thread_pool asides_{1};  // reads results and makes reports; joined before all the rest goes
 };
 
 /// A nonce from the operating system.

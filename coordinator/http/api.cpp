@@ -7,7 +7,7 @@
 #include <set>
 #include <variant>
 
-#include "coordinator/console/console_assets.hpp"
+#include "coordinator/console/console_files.hpp"
 #include "coordinator/jobs/metrics_json.hpp"
 #include "shared/base/files.hpp"
 #include "shared/base/plain_text.hpp"
@@ -271,13 +271,8 @@ http::Reply Api::route(const http::Request& request, const Target& target) {
         400, "malformed",
         "a path begins with a slash; its segments are letters, digits, -, _ and ~, and dots among them");
   }
-  if (const std::optional<ConsoleAsset> asset = console_asset(request.target.substr(0, request.target.find('?')));
-      asset) {
-    if (!get) return method_not_allowed(kReading);
-    http::Reply reply{200, std::string(asset->type), std::string(asset->text)};
-    reply.cached = true;
-    return reply;
-  }
+  if (std::optional<http::Reply> file = pages::file_reply(request, pages::console_files()); file)
+    return *std::move(file);
   const bool health = target.sound && (path == Path{"healthz"} || path == Path{"readyz"});
   if (health && get && path == Path{"healthz"}) return {200, "text/plain", "ok\n"};
   if (health && get) {

@@ -90,6 +90,8 @@ Rights Access::by_token(std::string_view authorization) const {
   return same_secret(token, viewers_) ? Rights::Look : Rights::None;
 }
 
+std::string Access::draw_token() { return draw_secret(); }
+
 std::string Access::cookie_name() const {
   // Cookies of a host are sent to all of its ports, so that the name says the port.
   return fmt::format("{}undertone-{}", config_.tls ? "__Host-" : "", port_);
@@ -141,7 +143,7 @@ Caller Access::caller(const Presented& presented, TimePoint now) {
     if (!presented.unattended) session->second.last = now;
     out.rights = session->second.rights;
     out.session = std::string(*cookie);
-    out.who = std::string(describe(out.rights));
+    out.who = session->second.who;
     identity = "session " + out.session;
   }
   if (out.rights == Rights::None) return {};
@@ -156,7 +158,14 @@ Caller Access::caller(const Presented& presented, TimePoint now) {
 }
 
 std::string Access::open_session(const Presented& presented, TimePoint now) {
-  const Rights rights = by_token(presented.authorization);
+  Rights rights = by_token(presented.authorization);
+  std::string who(describe(rights));
+  if (rights == Rights::None && presented.authorization.starts_with(kBearer) &&
+      same_secret(presented.authorization.substr(kBearer.size()), config_.one_time_token)) {
+    config_.one_time_token.clear();
+    rights = Rights::Change;
+    who = "the owner";
+  }
   if (rights == Rights::None) return "";
   std::erase_if(sessions_, [&](const auto& one) { return now - one.second.last >= kSilence; });
   if (sessions_.size() >= kSessionsMax) {
@@ -165,7 +174,7 @@ std::string Access::open_session(const Presented& presented, TimePoint now) {
     }));
   }
   const std::string value = draw_secret();
-  sessions_[sha256(value)] = {rights, now};
+  sessions_[sha256(value)] = {rights, who, now};
   return fmt::format("{}={}; Path=/; HttpOnly; SameSite=Strict{}", cookie_name(), value, config_.tls ? "; Secure" : "");
 }
 

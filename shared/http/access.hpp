@@ -22,6 +22,8 @@ struct AccessConfig {
   std::filesystem::path viewer_token_file;  // holds the viewers' token; empty: none
   std::vector<std::string> names;           // of the service, beside addresses and localhost, where there is no TLS
   bool tls = false;
+  /// A token that begins one session, of the owner of the service, and is good for nothing else; empty: none.
+  std::string one_time_token = {};
 };
 
 /// What a request says of its sender.
@@ -63,6 +65,8 @@ class Access {
   [[nodiscard]] bool is_own_host(std::string_view host) const;
   /// Begins a session for whoever presents a token. @return the value of Set-Cookie; empty without a token
   [[nodiscard]] std::string open_session(const Presented& presented, TimePoint now);
+  /// Draws a token that nobody can guess.
+  [[nodiscard]] static std::string draw_token();
   /// Ends a session. @return the value of Set-Cookie that removes the cookie
   [[nodiscard]] std::string close_session(const Caller& caller);
   [[nodiscard]] std::size_t sessions() const noexcept { return sessions_.size(); }
@@ -70,6 +74,7 @@ class Access {
  private:
   struct Session {
     Rights rights = Rights::None;
+    std::string who;
     TimePoint last{};
   };
   [[nodiscard]] Rights by_token(std::string_view authorization) const;

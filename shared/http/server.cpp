@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <spdlog/spdlog.h>
 #include <tuple>
+#include <utility>
 
 #include "shared/base/log.hpp"
 #include "shared/base/plain_text.hpp"
@@ -168,7 +169,8 @@ Result<std::uint16_t> Server::start(net::Credentials* credentials) {
     return Error{ErrorCode::Unreachable,
                  fmt::format("cannot listen on {}:{} for HTTP: {}", config_.host, config_.port, error.message())};
   }
-  access_.emplace(AccessConfig{config_.token_file, config_.viewer_token_file, config_.names, config_.tls},
+  access_.emplace(AccessConfig{config_.token_file, config_.viewer_token_file, config_.names, config_.tls,
+                               std::exchange(config_.one_time_token, {})},
                   listener_.port());
   UNDERTONE_TRY(access_->load());
   net::spawn_essential(context_->get_executor(), accept(), "http accept");
@@ -242,20 +244,23 @@ std::optional<Reply> Server::own_answer(const Fields& request, const Caller& cal
     reply.allow = "GET, HEAD, POST, DELETE";
     return reply;
   }
-  if (caller.rights == Rights::None) return std::nullopt;  // answered as everywhere
   Reply reply;
   if (method == beast_http::verb::post) {
     Presented presented;
     presented.authorization = view(request[beast_http::field::authorization]);
     reply.cookie = access_->open_session(presented, std::chrono::steady_clock::now());
-    if (reply.cookie.empty()) return error_reply(400, "invalid_argument", "a session begins with a token");
     reply.event = "session_began";
-  } else if (method == beast_http::verb::delete_) {
+    if (reply.cookie.empty() && caller.rights != Rights::None)
+      return error_reply(400, "invalid_argument", "a session begins with a token");
+  }
+  if (reply.cookie.empty() && caller.rights == Rights::None) return std::nullopt;  // answered as everywhere
+  if (method == beast_http::verb::delete_) {
     reply.cookie = access_->close_session(caller);
     reply.event = "session_ended";
   }
-  reply.body = fmt::format("{{\"who\":{},\"role\":\"{}\",\"csrf\":{}}}\n", json_text(caller.who),
-                           caller.rights == Rights::Change ? "operator" : "viewer", json_text(caller.csrf));
+  reply.body = fmt::format("{{\"who\":{},\"role\":\"{}\",\"csrf\":{},\"ends\":{}}}\n", json_text(caller.who),
+                           caller.rights == Rights::Look ? "viewer" : "operator", json_text(caller.csrf),
+                           !caller.session.empty());
   if (!reply.event.empty()) log_event(false, fmt::format("{} by={}", reply.event, quoted_text(caller.who)));
   return reply;
 }

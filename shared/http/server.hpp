@@ -27,6 +27,7 @@ struct ServerConfig {
   std::filesystem::path token_file;         // holds the operators' token; empty: none
   std::filesystem::path viewer_token_file;  // holds the viewers' token; empty: none
   std::vector<std::string> names;           // in Host headers, beside addresses and localhost, where there is no TLS
+  std::string one_time_token = {};          // begins one session, of the owner of the service; empty: none
   std::size_t connections_max = 64;
   std::chrono::milliseconds timeout{10'000};  // for a request to come whole, and for its answer to be taken
   std::size_t body_max = std::size_t{1} << 20U;

@@ -12,7 +12,8 @@ constexpr const char* kDeskSchema =
     "CREATE TABLE IF NOT EXISTS offers (number INTEGER PRIMARY KEY AUTOINCREMENT, run BLOB UNIQUE NOT NULL,"
     " dataset TEXT NOT NULL, job BLOB NOT NULL, decision TEXT NOT NULL, first_seen INTEGER NOT NULL,"
     " last_seen INTEGER NOT NULL DEFAULT 0);"
-    "CREATE TABLE IF NOT EXISTS switches (name TEXT PRIMARY KEY);";
+    "CREATE TABLE IF NOT EXISTS switches (name TEXT PRIMARY KEY);"
+    "CREATE TABLE IF NOT EXISTS reasons (run BLOB PRIMARY KEY, reason TEXT NOT NULL) WITHOUT ROWID;";
 
 constexpr std::array kDecisions = {Decision::Waiting, Decision::Approved, Decision::Refused, Decision::Withdrawn};
 constexpr std::int64_t kOffersKept = 10'000;
@@ -144,7 +145,13 @@ Status Desk::forget_waiting(const RunId& run) {
   });
 }
 
-Result<bool> Desk::decide(const RunId& run, Decision to) {
+Result<std::string> Desk::reason(const RunId& run) {
+  UNDERTONE_TRY(store::Statement row, database_->prepare("SELECT reason FROM reasons WHERE run = ?"));
+  UNDERTONE_TRY(const bool found, row.bind_blob(1, run.bytes()).step());
+  return found ? row.bytes(0) : std::string();
+}
+
+Result<bool> Desk::decide(const RunId& run, Decision to, const std::string& reason) {
   bool made = false;
   const Status done = database_->transaction([&]() -> Status {
     UNDERTONE_TRY(const std::optional<Decision> known, decision(run));
@@ -155,7 +162,15 @@ Result<bool> Desk::decide(const RunId& run, Decision to) {
         store::Statement put,
         database_->prepare("INSERT INTO offers (run, dataset, job, decision, first_seen) VALUES (?, '', x'', ?, 0)"
                            " ON CONFLICT (run) DO UPDATE SET decision = excluded.decision"));
-    return put.bind_blob(1, run.bytes()).bind_text(2, to_string(to)).run();
+    UNDERTONE_TRY(put.bind_blob(1, run.bytes()).bind_text(2, to_string(to)).run());
+    // Reasons of offers that made room are kept no longer.
+    UNDERTONE_TRY(database_->execute("DELETE FROM reasons WHERE run NOT IN (SELECT run FROM offers)"));
+    UNDERTONE_TRY(store::Statement said,
+                  database_->prepare(reason.empty() ? "DELETE FROM reasons WHERE run = ?1"
+                                                    : "INSERT OR REPLACE INTO reasons VALUES (?1, ?2)"));
+    said.bind_blob(1, run.bytes());
+    if (!reason.empty()) said.bind_text(2, reason);
+    return said.run();
   });
   if (!done) return done.error();
   return made;

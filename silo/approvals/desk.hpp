@@ -46,7 +46,10 @@ class Desk {
   [[nodiscard]] Status forget_waiting(const RunId& run);
   /// For a run the desk does not know, only withdrawing makes sense. A withdrawn run stays withdrawn.
   /// @return whether the decision could be made
-  [[nodiscard]] Result<bool> decide(const RunId& run, Decision decision);
+  /// @param reason why, in the owner's words; empty: none
+  [[nodiscard]] Result<bool> decide(const RunId& run, Decision decision, const std::string& reason = "");
+  /// What the owner said to their last decision; empty where they said nothing.
+  [[nodiscard]] Result<std::string> reason(const RunId& run);
   [[nodiscard]] Result<std::vector<DeskOffer>> offers();
 
   /// What came of offers that neither wait nor were accepted.

@@ -10,6 +10,7 @@
 #include "shared/service/program.hpp"
 #include "shared/service/suggestion.hpp"
 #include "shared/store/wiped_memory.hpp"
+#include "silo/desk/desk_service.hpp"
 #include "silo/owner/exit_code.hpp"
 #include "silo/owner/owner_commands.hpp"
 
@@ -38,6 +39,7 @@ std::vector<service::Example> examples(const std::string& program) {
       of("run", "Connect to the coordinator and serve until SIGTERM."),
       of("jobs", "Jobs that wait, that run, that ended and that were refused, with the reasons."),
       of("approve breast-cancer", "Read what the job would release and cost, then take part in it, or not."),
+      of("desk", "The same in a browser: offers, what they cost, decisions, budget, ledger."),
       of("budget --dataset main", "What the policy grants, what is reserved, what is left."),
       of("releases breast-cancer --values --json", "Exactly what left the building in a run, with the numbers."),
       of("withdraw breast-cancer", "Answer nothing more in this run; what was sent stays charged."),
@@ -107,7 +109,10 @@ int silo_main(int argc, char** argv, const char* program, crypto::NoiseKind nois
   complete->add_option("job", options.job, "what was typed of it");
   asks(takes_job(add(app, "approve", "Show what a job would release and cost, and take part in it",
                      [&] { return approve_job(options); })));
-  asks(takes_job(add(app, "refuse", "Refuse a job that waits", [&] { return refuse_job(options); })));
+  std::string reason;
+  asks(takes_job(add(app, "refuse", "Refuse a job that waits", [&] { return refuse_job(options, reason); })))
+      ->add_option("--reason", reason,
+                   "why, for your own list; the coordinator is told it where policy.explain_refusals is \"full\"");
   asks(takes_job(add(app, "withdraw", "Leave a run for good: nothing more is answered in it",
                      [&] { return withdraw_job(options); })));
   bool values = false;
@@ -118,6 +123,10 @@ int silo_main(int argc, char** argv, const char* program, crypto::NoiseKind nois
                                 [&] { return show_budget(options); })));
   add(app, "health", "Say whether an agent here is connected to the coordinator; for supervisors",
       [&] { return check_health(options); });
+  std::uint16_t desk_port = 0;
+  add(app, "desk", "Open the desk: a page in your browser for offers, budget and ledger", [&] {
+    return serve_desk(options, desk_port);
+  })->add_option("--port", desk_port, "of this machine, loopback alone; any that is free without it");
   add(app, "pause", "Answer nothing until `resume`", [&] { return set_paused(options, true); });
   add(app, "resume", "Answer again", [&] { return set_paused(options, false); });
 

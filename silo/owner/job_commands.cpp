@@ -5,10 +5,9 @@
 #include "shared/net/status_socket.hpp"
 #include "shared/service/clock.hpp"
 #include "shared/service/help_texts.hpp"
-#include "silo/agent/job_summary.hpp"
 #include "silo/owner/agent_standing.hpp"
 #include "silo/owner/disk_room.hpp"
-#include "silo/owner/job_prospects.hpp"
+#include "silo/owner/job_decisions.hpp"
 #include "silo/owner/questions.hpp"
 
 /// Jobs, and what the owner says to them.
@@ -17,64 +16,20 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Result<std::string> summary_of(const Files& files, const KnownRun& run) {
-  if (!run.job) return Error{ErrorCode::UnknownRun, "the job of this run is not kept any more"};
-  const jobs::CohortMember* member = run.job->member(files.config.id);
-  if (member == nullptr) return Error{ErrorCode::PolicyRefused, "the job's cohort does not name this silo"};
-  UNDERTONE_TRY(planning::Plan plan, jobs::plan_of(*run.job, *member));
-  if (run.account != nullptr) {  // what was accepted is described, or nothing
-    UNDERTONE_TRY(files.ledgers.at(run.dataset).ledger->check_reserved(run.run, plan));
-  }
-  return describe_job(run.run, {*run.job, std::move(plan)}, files.config.id, run.dataset,
-                      reserved_of(files, run.dataset), files.config.policy.total, filter_of(files, run.dataset));
-}
-
-/// Why the agent would refuse the job if it were offered again now; nothing where it would not.
-std::string refused_now(const Files& files, const KnownRun& run, crypto::NoiseKind noise) {
-  const DatasetConfig* dataset = config_of(files.config, run.dataset);
-  if (dataset == nullptr) return fmt::format("the configuration has no data set \"{}\" any more", run.dataset);
-  const jobs::CohortMember* member = run.job ? run.job->member(files.config.id) : nullptr;
-  if (member == nullptr) return "the job's cohort does not name this silo";
-  return every_reason(
-      {{dataset->name, objections_now(files, *dataset, facts_as_offered(*dataset, *member), *run.job, noise)}});
-}
-
-/// What the owner reads of a job that they refused themselves.
-Status note_refused(const Files& files, const KnownRun& run) {
-  return files.desk.desk->past().note({run.run, run.dataset, run.name, PastOffer::Outcome::Refused,
-                                       to_string(ObjectionKind::Owner), "you refused it", run.epsilon, run.delta,
-                                       service::wall_clock()});
-}
-
-/// States of runs that a decision can be about.
-std::vector<std::string> candidates_of(Decision decision) {
-  if (decision == Decision::Withdrawn) return {"open", "approved", "waiting"};
-  return {"waiting"};
-}
-
-int decide(const OwnerOptions& options, Decision decision, const char* question, const char* done) {
+int decide(const OwnerOptions& options, Decision decision, const char* question, const char* done,
+           const std::string& reason = "") {
   const Result<Files> files = open_files(options);
   if (!files) return fail(files.error());
   const Result<const KnownRun*> run = find_run(*files, options.job, candidates_of(decision));
   if (!run) return fail(run.error(), kNo);
-  if (decision == Decision::Approved) {
-    const std::string refused = refused_now(*files, **run, options.noise);
-    if (!refused.empty()) {
-      return fail({ErrorCode::PolicyRefused, fmt::format("run {}: this would be refused, because {}; it still waits",
-                                                         short_name((*run)->run), plain_text(refused))},
-                  kNo);
-    }
-  }
+  if (const Status allowed = check_decision(*files, **run, decision, options.noise); !allowed)
+    return fail(allowed.error(), kNo);
   const Result<std::string> summary = summary_of(*files, **run);
   if (summary) fmt::print("{}", *summary);
   if (!summary && decision == Decision::Approved) return fail(summary.error(), kNo);
   if (!confirmed(options, question)) return kNo;
-  const Result<bool> made = files->desk.desk->decide((*run)->run, decision);
-  if (!made) return fail(made.error());
-  if (!*made) return fail({ErrorCode::InvalidArgument, "this run was withdrawn; that is final"}, kNo);
-  if (decision == Decision::Refused) {
-    if (Status noted = note_refused(*files, **run); !noted) return fail(noted.error());
-  }
+  if (const Status made = decide(*files, **run, decision, reason); !made)
+    return fail(made.error(), made.error().code == ErrorCode::InvalidArgument ? kNo : kCannotStart);
   fmt::print("{}\n", done);
   return kDone;
 }
@@ -87,20 +42,6 @@ void print_job(const KnownRun& run) {
   fmt::print("    {}{}\n", run.kind.empty() ? "" : run.kind + ": ", plain_text(run.reason));
 }
 
-nlohmann::ordered_json json_of(const KnownRun& run) {
-  return {{"run", run.run.hex()},
-          {"id", short_name(run.run)},
-          {"name", run.name},
-          {"dataset", run.dataset},
-          {"state", run.state},
-          {"at", run.at},
-          {"kind", run.kind},
-          {"reason", plain_text(run.reason)},
-          {"releases", run.account == nullptr ? 0 : run.account->releases},
-          {"epsilon", run.epsilon},
-          {"delta", run.delta}};
-}
-
 }  // namespace
 
 int list_jobs(const OwnerOptions& options) {
@@ -111,7 +52,7 @@ int list_jobs(const OwnerOptions& options) {
   Json out = Json::array();
   for (const KnownRun& run : files->runs) {
     if (options.json) {
-      out.push_back(json_of(run));
+      out.push_back(to_json(run));
     } else {
       print_job(run);
     }
@@ -147,9 +88,11 @@ int approve_job(const OwnerOptions& options) {
       "Approved. The agent takes part when the coordinator offers the job again; until then `jobs` says approved.");
 }
 
-int refuse_job(const OwnerOptions& options) {
+int refuse_job(const OwnerOptions& options, const std::string& reason) {
+  if (reason.size() > kOwnersReasonMax)
+    return fail({ErrorCode::InvalidArgument, fmt::format("--reason: {} bytes at most", kOwnersReasonMax)}, kUsage);
   return decide(options, Decision::Refused, "Refuse this job?",
-                "Refused. The coordinator is told what policy.explain_refusals lets it know.");
+                "Refused. The coordinator is told what policy.explain_refusals lets it know.", reason);
 }
 
 int withdraw_job(const OwnerOptions& options) {

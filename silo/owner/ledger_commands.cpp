@@ -1,12 +1,9 @@
-#include <cmath>
 #include <cstdio>
 #include <fmt/ranges.h>
 
 #include "shared/base/files.hpp"
-#include "shared/wire/codec.hpp"
-#include "silo/agent/shuffled_reply.hpp"
 #include "silo/ledger/ledger_entry.hpp"
-#include "silo/owner/owner_files.hpp"
+#include "silo/owner/job_decisions.hpp"
 
 /// What has left and what it has cost.
 namespace undertone::silo {
@@ -33,52 +30,10 @@ int list_releases(const OwnerOptions& options, bool values) {
     fmt::print("Nothing has left for this run.\n");
     return kDone;
   }
-  store::Database& database = *view->second.database;
-  Json out = Json::array();
-  const Status read = each_entry(database, [&](const LedgerEntry& entry) -> Status {
-    const nlohmann::json body = body_of(entry);
-    if (text_of(body, "kind") != "released" || text_of(body, "run") != (*run)->run.hex()) return {};
-    Result<store::Statement> row = database.prepare("SELECT bytes FROM replies WHERE run = ? AND round = ?");
-    const Result<releases::UInt128> round = releases::parse_decimal(text_of(body, "round"));
-    if (!row || !round) return Error{ErrorCode::LedgerCorrupt, "a reply cannot be read"};
-    row->bind_blob(1, (*run)->run.bytes()).bind(2, static_cast<std::int64_t>(*round));
-    const Result<bool> found = row->step();
-    const std::string bytes = found && *found ? row->bytes(0) : "";
-    Json line = {
-        {"entry", entry.sequence},         {"at", text_of(body, "at")}, {"round", static_cast<std::uint64_t>(*round)},
-        {"block", text_of(body, "block")}, {"bytes", bytes.size()},     {"sha256", text_of(body, "reply")}};
-    if (is_shuffled(bytes)) {  // sealed: not even this silo can open it again
-      UNDERTONE_TRY(const ShuffledReply parts, unpack(bytes));
-      line["noised"] = true;
-      for (const auto& [shuffler, frames] : parts) line["sealed_for"].push_back(shuffler);
-      out.push_back(std::move(line));
-      return {};
-    }
-    wire::Decoder decoder{wire::Limits{}};
-    const Result<std::vector<wire::Message>> messages = decoder.feed(bytes);
-    const auto* reply =
-        messages && messages->size() == 1 ? std::get_if<wire::ReplyMessage>(&messages->front()) : nullptr;
-    if (reply == nullptr)
-      return Error{ErrorCode::LedgerCorrupt, fmt::format("the reply of entry {} cannot be read", entry.sequence)};
-    const std::vector<std::int64_t>& sent = queries::values_of(reply->reply.answer);
-    line["numbers"] = sent.size();
-    // Of two blocks the second leaves exactly, and nothing else does.
-    if (std::holds_alternative<queries::SumsBesidePublic>(reply->reply.answer)) line["beside_public"] = sent.size() / 2;
-    line["noised"] = !std::holds_alternative<queries::PublicSums>(reply->reply.answer);
-    line["cost"] = text_of(body, "cost");
-    if (std::holds_alternative<queries::Selected>(reply->reply.answer)) line["selection"] = true;
-    if (std::holds_alternative<queries::Reports>(reply->reply.answer)) line["reports"] = true;
-    if (values) {
-      line["values"] = Json::array();
-      for (const std::int64_t value : sent)
-        line["values"].push_back(std::ldexp(static_cast<double>(value), reply->reply.step_log2));
-    }
-    out.push_back(std::move(line));
-    return {};
-  });
-  if (!read) return fail(read.error());
+  Json out;
+  if (const Status read = releases_json(*files, **run, values, out); !read) return fail(read.error());
   if (options.json) {
-    fmt::print("{}\n", Json{{"run", (*run)->run.hex()}, {"releases", std::move(out)}}.dump(2));
+    fmt::print("{}\n", Json{{"run", (*run)->run.hex()}, {"releases", out}}.dump(2));
     return kDone;
   }
   for (const Json& line : out) {
@@ -177,28 +132,14 @@ int show_budget(const OwnerOptions& options) {
   Json out = Json::array();
   for (const DatasetConfig& dataset : files->config.datasets) {
     if (!options.dataset.empty() && options.dataset != dataset.name) continue;
-    const Budget reserved = reserved_of(*files, dataset.name);
-    const silo::GaussianFilter* filter = filter_of(*files, dataset.name);
-    const auto left = [](auto granted, auto used) {
-      using Amount = decltype(granted);
-      return used > granted ? Amount() : Amount::from_units(granted.units() - used.units());
-    };
-    const releases::EpsilonAmount epsilon_left = left(total.epsilon, reserved.epsilon);
-    const releases::DeltaAmount delta_left = left(total.delta, reserved.delta);
     if (options.json) {
-      out.push_back({{"dataset", dataset.name},
-                     {"total", amounts(total.epsilon, total.delta)},
-                     {"reserved", amounts(reserved.epsilon, reserved.delta)},
-                     {"left", amounts(epsilon_left, delta_left)}});
-      if (filter != nullptr) {
-        out.back()["filter"] = amounts(filter->terms().epsilon, filter->terms().delta);
-        out.back()["filter"]["rho"] = filter->terms().shift_squared.value_rounded_down() / 2.0;
-        out.back()["filter"]["rho_left_training"] = filter->left(releases::Block::Training).value_rounded_down() / 2.0;
-        out.back()["filter"]["draws_left"] = filter->draws_left();
-        out.back()["filter"]["rho_left_holdout"] = filter->left(releases::Block::Holdout).value_rounded_down() / 2.0;
-      }
+      out.push_back(budget_json(*files, dataset));
       continue;
     }
+    const Budget reserved = reserved_of(*files, dataset.name);
+    const silo::GaussianFilter* filter = filter_of(*files, dataset.name);
+    const releases::EpsilonAmount epsilon_left = left_of(total.epsilon, reserved.epsilon);
+    const releases::DeltaAmount delta_left = left_of(total.delta, reserved.delta);
     fmt::print("data set \"{}\": epsilon {:.6g} of {:.6g} reserved, {:.6g} left; delta {:.3g} of {:.3g}, {:.3g} left\n",
                dataset.name, reserved.epsilon.value_rounded_up(), total.epsilon.value_rounded_up(),
                epsilon_left.value_rounded_up(), reserved.delta.value_rounded_up(), total.delta.value_rounded_up(),

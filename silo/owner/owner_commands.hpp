@@ -30,7 +30,8 @@ struct OwnerOptions {
 [[nodiscard]] int complete_jobs(const OwnerOptions& options);
 [[nodiscard]] int list_jobs(const OwnerOptions& options);
 [[nodiscard]] int approve_job(const OwnerOptions& options);
-[[nodiscard]] int refuse_job(const OwnerOptions& options);
+/// @param reason in the owner's words; empty: none
+[[nodiscard]] int refuse_job(const OwnerOptions& options, const std::string& reason);
 [[nodiscard]] int withdraw_job(const OwnerOptions& options);
 /// Exactly what left for a run, when. @param values the numbers too
 [[nodiscard]] int list_releases(const OwnerOptions& options, bool values);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "shared/preview/job_preview.hpp"
 #include "tests/support/small_federation.hpp"
 
 namespace undertone::coordinator {
@@ -30,7 +31,7 @@ class PlanningDeskTest : public ::testing::Test {
     for (auto& member : out["cohort"]) member["delta"] = member["delta"].get<double>() * (1.0 - 1e-6 * made);
     return out.dump();
   }
-  PlanningDesk::Outcome on_planned(const std::string& who) {
+  Result<ApiHooks::Submitted> on_planned(const std::string& who) {
     submitted_.push_back(who);
     return ApiHooks::Submitted{RunId{sha256(who), {}}, true};
   }
@@ -48,6 +49,29 @@ class PlanningDeskTest : public ::testing::Test {
                        return on_planned(who);
                      }};
 };
+
+TEST_F(PlanningDeskTest, APlanThatIsShownIsWhatTheCommandPrintsAndNothingIsSubmitted) {
+  const auto shown = [&](const std::string& text) {
+    const std::string id = desk_.enter(text, PlanningPurpose::Show, "alice").value();
+    EXPECT_NE(desk_.enter(text, PlanningPurpose::Submit, "bob").value(), id);
+    std::optional<PlanningDesk::Outcome> outcome;
+    asio::co_spawn(context_, desk_.outcome(id, std::chrono::seconds(60)),
+                   [&](const std::exception_ptr& /*failure*/, std::optional<PlanningDesk::Outcome> made) {
+                     outcome = std::move(made);
+                   });
+    while (!outcome && context_.run_one_for(std::chrono::seconds(60)) > 0) {
+    }
+    return outcome.value();
+  };
+  const PlanningDesk::Outcome plan = shown(job(2));
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(std::get<std::string>(*plan), preview::plan_of_job(job(2), "job").value());
+  const PlanningDesk::Outcome refused = shown("{}");
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("/cohort"), std::string::npos);
+  run_until(1);
+  EXPECT_EQ(submitted_, std::vector<std::string>{"bob"});  // and not alice, who looked
+}
 
 TEST_F(PlanningDeskTest, ItsJobsHavePlans) {
   for (const int silos : {1, 2, 3, 5}) {

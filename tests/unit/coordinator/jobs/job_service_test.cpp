@@ -765,14 +765,14 @@ TEST_F(ApiTest, AViewerLooksAtEverythingAndChangesNothing) {
 
 TEST_F(ApiTest, TheConsolesFilesAreForWhoeverComesAndNothingElseIs) {
   for (const char* path :
-       {"/", "/console/main.js", "/console/page.css", "/console/chart.js", "/console/job-schema.json"}) {
+       {"/", "/console/main.js", "/pages/page.css", "/pages/chart.js", "/pages/dom.js", "/console/job-schema.json"}) {
     const http::Reply reply = ask("GET", path, "", false);
     EXPECT_EQ(reply.status, 200) << path;
     EXPECT_GT(reply.body.size(), 500U) << path;
     EXPECT_EQ(ask("POST", path, "", false).status, 405) << path;
   }
   for (const char* path :
-       {"/console", "/console/", "/console/../api/v1/runs", "/index.html", "/console/console_files.cpp"})
+       {"/console", "/console/", "/console/../api/v1/runs", "/index.html", "/pages/", "/console/console_files.cpp"})
     EXPECT_EQ(ask("GET", path, "", false).status, 401) << path;
 }
 

@@ -115,6 +115,20 @@ TEST_F(AccessTest, ASessionLooksAndChangesWithItsOwnTokenFromItsOwnPageAlone) {
   EXPECT_EQ(access.caller(changing, now_).rights, Rights::None);
 }
 
+TEST_F(AccessTest, AOneTimeTokenBeginsOneSessionAndIsGoodForNothingElse) {
+  Access access({{}, {}, {}, false, std::string(64, 'a')}, 7444);
+  const std::string header = "Bearer " + std::string(64, 'a');
+  EXPECT_EQ(access.caller(with_token(header), now_).rights, Rights::None);
+  const std::string wrong = "Bearer " + std::string(64, 'b');
+  EXPECT_EQ(access.open_session(with_token(wrong), now_), "");
+  const std::string set = access.open_session(with_token(header), now_);
+  EXPECT_EQ(set.find("Secure"), std::string::npos);  // loopback has no TLS
+  const Caller owner = access.caller(with_cookie(set.substr(0, set.find(';'))), now_);
+  EXPECT_EQ(owner.rights, Rights::Change);
+  EXPECT_EQ(owner.who, "the owner");
+  EXPECT_EQ(access.open_session(with_token(header), now_), "");
+}
+
 TEST_F(AccessTest, AViewersSessionLooksAlone) {
   Access access = this->access();
   const std::string own = cookie(access, kViewers);

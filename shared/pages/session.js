@@ -1,8 +1,8 @@
-// The coordinator's API, docs/api.md, as this page uses it.
+// What a page asks its service, and who the page is for.
 
 export class Refusal extends Error {
   constructor(status, error) {
-    super(error?.message || `the coordinator answered ${status}`);
+    super(error?.message || `the service answered ${status}`);
     this.status = status;
     this.code = error?.code || "";
     this.candidates = error?.candidates || [];
@@ -21,7 +21,8 @@ let touched = Date.now();
 for (const event of ["pointerdown", "keydown"]) addEventListener(event, () => { touched = Date.now(); }, true);
 const kAttended = 60_000;
 
-async function ask(method, path, { body = undefined, headers = {}, signal = undefined } = {}) {
+/** One request. @return {status, text, json} @throws Refusal, Unreachable */
+export async function ask(method, path, { body = undefined, headers = {}, signal = undefined } = {}) {
   const all = { ...headers };
   if (Date.now() - touched > kAttended) all["X-Undertone-Unattended"] = "1";
   if (method !== "GET" && session) all["X-Undertone-Csrf"] = session.csrf;
@@ -32,7 +33,7 @@ async function ask(method, path, { body = undefined, headers = {}, signal = unde
     text = await answer.text();
   } catch (problem) {
     if (problem.name === "AbortError") throw problem;
-    throw new Unreachable("The coordinator does not answer.");
+    throw new Unreachable("The service does not answer.");
   }
   let read = null;
   try {
@@ -66,21 +67,8 @@ export async function beginSession(token) {
   await ask("POST", "/api/v1/session", { headers: { Authorization: `Bearer ${token}` } });
   return findSession();
 }
+/** Ends the session, whoever it is of. */
 export async function endSession() {
   await ask("DELETE", "/api/v1/session");
   session = null;
-}
-
-/** Has a job planned, to be run or to be shown, and waits as long as that takes.
- * @param waiting is told how many jobs came before */
-export async function planned(path, job, { waiting = () => {}, signal = undefined } = {}) {
-  let answer = await ask("POST", `/api/v1/${path}`,
-    { body: job, headers: { "Content-Type": "application/json" }, signal });
-  while (answer.status === 202) {
-    waiting(answer.json.before);
-    const id = answer.json.planning;
-    if (signal) signal.addEventListener("abort", () => change(`planning/${id}/cancel`).catch(() => {}), { once: true });
-    answer = await ask("GET", `/api/v1/planning/${id}`, { signal });
-  }
-  return answer.json;
 }

@@ -1,0 +1,22 @@
+# Puts the files of a page into the program as a table.
+#   undertone_page_files(OUT NAME PREFIX FILES)
+# Writes a source whose path is in OUT, with `std::span<const PageFile> NAME()` in namespace undertone::pages. A file is
+# found at PREFIX and its name, index.html at "/".
+function(undertone_page_files out name prefix)
+  set(rows "")
+  foreach(file ${ARGN})
+    get_filename_component(base ${file} NAME)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+    file(READ ${file} text)
+    set(path "${prefix}${base}")
+    if(base STREQUAL "index.html")
+      set(path "/")
+    endif()
+    string(APPEND rows "      PageFile{\"${path}\", R\"embedded(${text})embedded\"},\n")
+  endforeach()
+  set(page_files_name ${name})
+  set(page_files_rows "${rows}")
+  set(source ${CMAKE_CURRENT_BINARY_DIR}/page_files/${name}.cpp)
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/page_files.cpp.in ${source} @ONLY)
+  set(${out} ${source} PARENT_SCOPE)
+endfunction()
