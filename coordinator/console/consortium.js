@@ -1,5 +1,5 @@
 import { look } from "/pages/session.js";
-import { h, number, promised, show, state, table, time } from "/pages/dom.js";
+import { h, promised, show, state, table, time } from "/pages/dom.js";
 
 export const title = "Consortium";
 
@@ -17,6 +17,6 @@ export async function view(place) {
           found.map((silo) => [silo.silo,
             silo.connected ? state("on") : h("span", {}, state("off"), silo.why_away ? ` ${silo.why_away}` : ""),
             time(silo.connected_since), silo.build || "-", promised(silo.epsilon_accepted),
-            number(silo.delta_accepted)]))]);
+            promised(silo.delta_accepted)]))]);
   };
 }

@@ -9,7 +9,7 @@ export function places(text, until = text.length) {
   const here = () => {
     const top = stack[stack.length - 1];
     if (!top) return "";
-    return `${top.pointer}/${top.array ? top.index : (top.key ?? "").replaceAll("~", "~0").replaceAll("/", "~1")}`;
+    return `${top.pointer}/${top.array ? top.index : String(top.key ?? "").replaceAll("~", "~0").replaceAll("/", "~1")}`;
   };
   const word = () => {
     const begin = i;
@@ -62,16 +62,35 @@ export function places(text, until = text.length) {
   return { found, inside: top ? top.pointer : "", key: top && !top.array ? top.key : null };
 }
 
-/** "job: /cohort/0/silo: ..." or "... at line 2, column 6: ...": the line, from 0. @return nothing where none is named */
-export function lineOf(problem, text) {
+/** "job: /cohort/0/silo: ..." or "... at line 2, column 6: ...": the line, from 0. @param found as `places` says
+ * @return nothing where none is named */
+export function lineOf(problem, text, found) {
   const told = /at line (\d+), column/.exec(problem);
   if (told) return Number(told[1]) - 1;
   const pointer = /^[^:]*: (\/[^:]*):/.exec(problem);
   if (!pointer) return null;
-  const { found } = places(text);
   let sought = pointer[1];
   while (sought && !found.has(sought)) sought = sought.slice(0, sought.lastIndexOf("/"));
   return found.has(sought) ? text.slice(0, found.get(sought)).split("\n").length - 1 : null;
+}
+
+/** The text with other numbers at these pointers, and not a byte else changed.
+ * @param numbers by JSON pointer, of members of objects */
+export function withNumbers(text, numbers) {
+  const { found } = places(text);
+  const cuts = [...numbers].filter(([pointer]) => found.has(pointer))
+    .map(([pointer, value]) => [found.get(pointer), value]).sort((one, other) => other[0] - one[0]);
+  let out = text;
+  for (const [begin, value] of cuts) {
+    const key = /"(?:[^"\\]|\\.)*"\s*:\s*/y;
+    key.lastIndex = begin;
+    if (!key.test(out)) continue;
+    const number = /-?[0-9][0-9.eE+-]*/y;
+    number.lastIndex = key.lastIndex;
+    const old = number.exec(out);
+    if (old) out = out.slice(0, key.lastIndex) + String(value) + out.slice(key.lastIndex + old[0].length);
+  }
+  return out;
 }
 
 /** The schema of what stands at a pointer. @return nothing where the schema says nothing of it */
@@ -100,11 +119,17 @@ export function editor(schema, changed) {
   const lines = h("pre", { "aria-hidden": "true" });
   const area = h("textarea", { id: "job-text", spellcheck: "false", "aria-label": "The job", wrap: "off",
     "aria-describedby": "problems",
-    oninput: () => { number(); hint(); changed(); },
+    oninput: () => {
+      bytes = null;
+      changed();
+      number();
+      hint();
+    },
     onscroll: () => { lines.scrollTop = area.scrollTop; }, onkeyup: () => hint(), onclick: () => hint() });
   const hints = h("section", { "aria-label": "What may stand here" });
   const problems = h("section", { id: "problems", "aria-live": "polite" });
   let wrong = new Set();
+  let bytes = null;  // of a file, as long as nobody has changed its text: a job is its exact bytes
 
   function number() {
     const count = area.value.split("\n").length;
@@ -124,8 +149,9 @@ export function editor(schema, changed) {
   function insert(text) {
     area.focus();
     area.setRangeText(text, area.selectionStart, area.selectionEnd, "end");
-    number();
+    bytes = null;
     changed();
+    number();
   }
   function goTo(line) {
     const begin = area.value.split("\n").slice(0, line).join("\n").length + (line > 0 ? 1 : 0);
@@ -138,10 +164,20 @@ export function editor(schema, changed) {
   return {
     element: h("div.editor", {}, lines, area), hints, problems,
     get text() { return area.value; },
-    set text(value) { area.value = value; number(); hint(); },
+    /** What is sent: a file's own bytes, until somebody types. */
+    get payload() { return bytes ?? area.value; },
+    /** @param content a text, or the bytes of a file */
+    load(content) {
+      bytes = typeof content === "string" ? null : content;
+      area.value = typeof content === "string" ? content : new TextDecoder().decode(content);
+      number();
+      hint();
+    },
     /** @param said a sentence a line, as `undertone validate` says it */
     refuse(said) {
-      const all = said.split("\n").filter(Boolean).slice(0, 50).map((one) => ({ one, line: lineOf(one, area.value) }));
+      const { found } = said ? places(area.value) : { found: new Map() };
+      const all = said.split("\n").filter(Boolean).slice(0, 50)
+        .map((one) => ({ one, line: lineOf(one, area.value, found) }));
       wrong = new Set(all.map(({ line }) => line).filter((line) => line !== null));
       number();
       show(problems, all.length === 0 ? null : [h("h3", {}, all.length === 1 ? "One thing is wrong" :

@@ -1,14 +1,19 @@
 import { ask, change } from "/pages/session.js";
 
-/** Has a job planned, to be run or to be shown, and waits as long as that takes.
- * @param waiting is told how many jobs came before */
+/** This page's own name, by which its newer plan takes the place of an older one that is not made yet. */
+const kPage = [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+
+/** Has a job planned, and waits as long as that takes.
+ * @param path "jobs", to be run, or "plans", to be shown @param job bytes or a text
+ * @param waiting is told how many jobs came before @param signal gives it up */
 export async function planned(path, job, { waiting = () => {}, signal = undefined } = {}) {
-  let answer = await ask("POST", `/api/v1/${path}`,
-    { body: job, headers: { "Content-Type": "application/json" }, signal });
+  const target = path === "plans" ? `/api/v1/plans?page=${kPage}` : `/api/v1/${path}`;
+  let answer = await ask("POST", target, { body: job, headers: { "Content-Type": "application/json" }, signal });
+  let id = null;
   while (answer.status === 202) {
     waiting(answer.json.before);
-    const id = answer.json.planning;
-    if (signal) signal.addEventListener("abort", () => change(`planning/${id}/cancel`).catch(() => {}), { once: true });
+    if (!id && signal) signal.addEventListener("abort", () => change(`planning/${id}/cancel`).catch(() => {}), { once: true });
+    id = answer.json.planning;
     answer = await ask("GET", `/api/v1/planning/${id}`, { signal });
   }
   return answer.json;

@@ -1,9 +1,24 @@
 import { drawInto } from "/pages/charts.js";
 import { duration, h, number, promised, show, state, table, time } from "/pages/dom.js";
-import { change, look, mayChange, Refusal, text } from "/pages/session.js";
+import { refreshNow } from "/pages/live.js";
+import { change, look, mayChange, Refusal, save, text } from "/pages/session.js";
 import { action } from "/pages/shell.js";
 
+const kResultAgain = 2000;  // ms
 const kRoundsKept = 2000;  // of a run, for its charts
+/** What closed last of a run's rounds, and where the next one is found. @param rounds are added to */
+async function addRounds(path, run, rounds, next) {
+  let from = Math.max(next, (run.rounds_kept || 0) - kRoundsKept);
+  for (;;) {
+    const found = await look(`${path}/rounds?from=${from}`);
+    rounds.push(...found.rounds);
+    if (rounds.length > kRoundsKept) rounds.splice(0, rounds.length - kRoundsKept);
+    if (found.rounds.length === 0 || found.next === from) return from;
+    from = found.next;
+    if (from >= (run.rounds_kept || 0)) return from;
+  }
+}
+const evaluationsOf = (rounds) => rounds.filter((round) => round.metrics).map((round) => round.metrics);
 const ended = (run) => ["succeeded", "failed", "cancelled"].includes(run.state);
 const kTwoSided = 1.959964;  // 95 % of a normal law
 
@@ -36,10 +51,10 @@ function silosOf(run, rounds) {
   const answered = new Map();
   for (const round of rounds) for (const silo of round.answered) answered.set(silo, (answered.get(silo) || 0) + 1);
   return table("Silos, and what the job promises each one's records.",
-    ["silo", "connected", "its owner's answer", "rounds answered", "epsilon", "delta", "what is missing"],
+    ["silo", "connected", "its owner's answer", rounds.length < (run.rounds_kept || 0) ? `rounds answered, of the last ${rounds.length}` : "rounds answered", "epsilon", "delta", "what is missing"],
     run.silos.map((silo) => [silo.silo, state(silo.connected ? "on" : "off"),
       silo.explanation ? `${silo.answer}: ${silo.explanation}` : silo.answer,
-      String(answered.get(silo.silo) || 0), promised(silo.epsilon), number(silo.delta), silo.why_missing || "-"]));
+      String(answered.get(silo.silo) || 0), promised(silo.epsilon), promised(silo.delta), silo.why_missing || "-"]));
 }
 
 function estimates(statistic) {
@@ -69,59 +84,56 @@ export async function view(place, [id]) {
 
   const rounds = [];
   let next = 0;
-  let drawnRows = 0;
+  let drawn = "";
+  let shownHead = "";
   let forget = () => {};
   let shownResult = false;
-
-  async function moreRounds() {
-    for (let page = 0; page < 20; ++page) {
-      const found = await look(`${path}/rounds?from=${next}`);
-      next = found.next;
-      rounds.push(...found.rounds);
-      if (rounds.length > kRoundsKept) rounds.splice(0, rounds.length - kRoundsKept);
-      if (found.rounds.length < 1000) return;
-    }
-  }
 
   async function showResult() {
     if (shownResult || run.state !== "succeeded") return;
     const result = await look(`${path}/result`);  // 409 while it is being written: asked again with the next change
-    const link = (part, label, name) => h("a.button", { href: `/api/v1/${path}/${part}`, download: name }, label);
+    const file = (part, label, name) => action(label, () => save(`${path}/${part}`, name));
     show(results, h("h2", {}, "Results"),
-      h("p.row.actions", {}, link("report", "Report (HTML)", `report-${run.id}.html`),
-        link("result", "result.json", `result-${run.id}.json`),
-        result.statistics ? result.statistics.map((one, i) => link(`table?statistic=${i}`, `CSV of ${one.statistic}`,
+      h("p.row.actions", {}, file("report", "Report (HTML)", `report-${run.id}.html`),
+        file("result", "result.json", `result-${run.id}.json`),
+        result.statistics ? result.statistics.map((one, i) => file(`table?statistic=${i}`, `CSV of ${one.statistic}`,
           `statistic-${i}-${run.id}.csv`))
-          : [link("model", "model.json", `model-${run.id}.json`),
-            link("table", "CSV of the evaluations", `evaluations-${run.id}.csv`)]),
+          : [file("model", "model.json", `model-${run.id}.json`),
+            file("table", "CSV of the evaluations", `evaluations-${run.id}.csv`)]),
       (result.statistics || []).filter((one) => one.estimates).map(estimates));
     shownResult = true;
   }
 
+  // Buttons stay the same elements while the state does, so that no click falls between two of them.
+  const facts = h("div", {});
+  const buttons = h("p.row.actions", {});
+  show(head, facts, buttons);
   function showHead() {
-    show(heading, run.name, " ", state(run.state));
-    const buttons = mayChange() ? h("p.row.actions", {},
-      ended(run) ? action("Run again", async () => {
-        location.hash = `#/submit?of=${run.run}`;
-      }) : action("Cancel this run", async () => {
-        if (!confirm(`Cancel ${run.name}? What silos have sent stays charged.`)) return;
-        await change(`${path}/cancel`);
-        await refresh();
-      }, ".danger")) : null;
-    show(head, h("p.quiet", {}, `${run.id}, submitted `, time(run.submitted_at),
+    show(facts, h("p.quiet", {}, `${run.id}, submitted `, time(run.submitted_at),
       run.ended_at ? [", ended ", time(run.ended_at)] : null),
-      run.failure ? h("p.alarm", {}, run.failure) : null, progress(run, rounds), buttons);
+      run.failure ? h("p.alarm", {}, run.failure) : null, progress(run, rounds));
+    if (shownHead === run.state) return;
+    shownHead = run.state;
+    show(heading, run.name, " ", state(run.state));
+    show(buttons, !mayChange() ? null : ended(run) ? action("Run again", () => {
+      location.hash = `#/submit?of=${run.run}`;
+    }) : action("Cancel this run", async () => {
+      if (!confirm(`Cancel ${run.name}? What silos have sent stays charged.`)) return;
+      await change(`${path}/cancel`);
+      await refreshNow();
+    }, ".danger"));
   }
 
   async function refresh() {
     run = await look(path);
-    await moreRounds();
+    next = await addRounds(path, run, rounds, next);
     showHead();
-    const evaluations = rounds.filter((round) => round.metrics).map((round) => round.metrics);
-    if (evaluations.length !== drawnRows) {
+    const evaluations = evaluationsOf(rounds);
+    const newest = `${evaluations.length} ${evaluations.at(-1)?.after_steps}`;
+    if (newest !== drawn) {
       forget();
       forget = drawInto(charts, chartsOf(evaluations));
-      drawnRows = evaluations.length;
+      drawn = newest;
     }
     const said = run.last_metrics?.verdicts || [];
     show(verdicts, said.map((verdict) => h("p", {}, `${verdict}.`)));
@@ -133,6 +145,8 @@ export async function view(place, [id]) {
           .map(([name, value]) => `${name} ${number(value)}`).join(", ") : "-"])));
     await showResult().catch((refusal) => {
       if (!(refusal instanceof Refusal)) throw refusal;
+      if (![409, 429].includes(refusal.status)) throw refusal;
+      setTimeout(refreshNow, kResultAgain);  // it is being written, or others are being read
     });
   }
   refresh.leave = () => forget();
@@ -144,8 +158,9 @@ export async function compare(place, ids) {
   const runs = [];
   for (const id of ids.slice(0, 6)) {
     const run = await look(`runs/${id}`);
-    const found = await look(`runs/${run.run}/rounds`);
-    runs.push({ run, evaluations: found.rounds.filter((round) => round.metrics).map((round) => round.metrics) });
+    const rounds = [];
+    await addRounds(`runs/${run.run}`, run, rounds, 0);
+    runs.push({ run, evaluations: evaluationsOf(rounds) });
   }
   const charts = h("div.charts", {});
   const names = [...new Set(runs.flatMap(({ evaluations }) => chartsOf(evaluations).map((chart) => chart.title)))];

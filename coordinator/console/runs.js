@@ -1,3 +1,4 @@
+import { refreshNow } from "/pages/live.js";
 import { look } from "/pages/session.js";
 import { h, show, state, table, time } from "/pages/dom.js";
 
@@ -16,7 +17,7 @@ export async function view(place, _words, query) {
     if (sought.state) words.set("state", sought.state);
     before = 0;
     history.replaceState(null, "", `#/runs?${words}`);
-    refresh();
+    refreshNow();
   };
   const compare = h("button", { type: "button", disabled: true,
     onclick: () => { location.hash = `#/compare/${[...chosen].join("/")}`; } }, "Compare");
@@ -54,7 +55,7 @@ export async function view(place, _words, query) {
       time(run.ended_at), choose(run)]);
     const turn = (text, number) => h("button", { type: "button", "data-key": text, onclick: () => {
       before = number;
-      refresh();
+      refreshNow();
     } }, text);
     show(list, rows.length === 0
       ? h("p", {}, sought.name || sought.state ? "No run is like that." : ["Nothing has been submitted yet. ",
@@ -62,5 +63,6 @@ export async function view(place, _words, query) {
       : table("Runs, the newest first.", ["job", "id", "state", "rounds closed", "submitted", "ended", "compare"], rows),
     h("p.row.actions", {}, before ? turn("Newest", 0) : null, found.next_before ? turn("Older", found.next_before) : null));
   }
+  refresh.leave = () => clearTimeout(typed);
   return refresh;
 }

@@ -1,6 +1,7 @@
-import { mayChange, Refusal, text } from "/pages/session.js";
+import { bytesOf, mayChange, Refusal } from "/pages/session.js";
 import { bytes, h, number, promised, show, table } from "/pages/dom.js";
-import { editor } from "./editor.js";
+import { editor, withNumbers } from "./editor.js";
+import { tell } from "/pages/shell.js";
 import { planned } from "./planned.js";
 
 export const title = "Submit a job";
@@ -42,18 +43,19 @@ function planTables(now, moved) {
       ...(moved ? ["epsilon, moved", "noise, moved"] : [])], rows)];
 }
 
-/** The numbers of a job that a slider moves: how to find them, and how to set them. */
+/** The numbers of a job that a slider moves, by JSON pointer. */
 function handles(job) {
   const out = [];
-  const group = (list) => (job.cohort || []).filter((member) => list(member));
-  const withEpsilon = [job.privacy, ...group((member) => member.privacy).map((member) => member.privacy)]
-    .filter((one) => typeof one?.epsilon === "number");
-  const own = (job.cohort || []).filter((member) => typeof member.epsilon === "number");
-  if (withEpsilon.length + own.length > 0) out.push({ name: "epsilon", of: [...withEpsilon, ...own], key: "epsilon" });
-  if (typeof job.algorithm?.rounds === "number")
-    out.push({ name: "rounds", of: [job.algorithm], key: "rounds", whole: true });
-  const sized = (job.cohort || []).filter((member) => typeof member.records === "number");
-  if (sized.length > 0) out.push({ name: "records of every silo", of: sized, key: "records", whole: true });
+  const add = (name, whole, all) => {
+    const numbers = all.filter(([, value]) => typeof value === "number");
+    if (numbers.length > 0) out.push({ name, whole, numbers });
+  };
+  const cohort = Array.isArray(job.cohort) ? job.cohort : [];
+  add("epsilon", false, [["/privacy/epsilon", job.privacy?.epsilon],
+    ...cohort.flatMap((member, i) => [[`/cohort/${i}/epsilon`, member?.epsilon],
+      [`/cohort/${i}/privacy/epsilon`, member?.privacy?.epsilon]])]);
+  add("rounds", true, [["/algorithm/rounds", job.algorithm?.rounds]]);
+  add("records of every silo", true, cohort.map((member, i) => [`/cohort/${i}/records`, member?.records]));
   return out;
 }
 
@@ -66,9 +68,14 @@ export async function view(place, _words, query) {
   let running = null;  // the planning that is under way
   let now = null;
 
-  const edit = editor(() => schema, () => settle(true));
+  let dirty = true;  // the text is not the one that `now` is the plan of
+  let gone = false;  // another view stands
+  const edit = editor(() => schema, () => {
+    dirty = true;
+    settle();
+  });
   const open = h("input", { type: "file", id: "job-file", accept: ".json,application/json",
-    onchange: async () => { if (open.files[0]) take(await open.files[0].text()); } });
+    onchange: async () => { if (open.files[0]) take(await open.files[0].arrayBuffer()); } });
   const again = h("input", { type: "checkbox", id: "again" });
   const send = h("button.main", { type: "button", disabled: true, onclick: submit }, "Submit");
   const work = h("div.work", {
@@ -78,7 +85,7 @@ export async function view(place, _words, query) {
       event.preventDefault();
       work.classList.remove("dropped");
       const file = event.dataTransfer.files[0];
-      if (file) take(await file.text());
+      if (file) take(await file.arrayBuffer());
     },
   }, h("div", {}, edit.element, edit.problems), h("div", {}, edit.hints, moves));
   show(place, h("h1", {}, title),
@@ -92,24 +99,24 @@ export async function view(place, _words, query) {
   show(plan, h("p.quiet", {}, "There is no job yet."));
   if (query.get("of")) {
     again.checked = true;
-    take(await text(`runs/${query.get("of")}/job`));
+    take(await bytesOf(`runs/${query.get("of")}/job`));
   }
 
   function take(job) {
-    edit.text = job;
-    settle(true);
+    edit.load(job);
+    dirty = true;
+    settle();
   }
+  /** The text as the sliders would have it; null where they change nothing. */
   function movedJob() {
-    const job = JSON.parse(edit.text);
-    let any = false;
-    for (const handle of handles(job)) {
+    const numbers = new Map();
+    for (const handle of handles(JSON.parse(edit.text))) {
       const factor = factors[handle.name] ?? 1;
       if (factor === 1) continue;
-      any = true;
-      for (const one of handle.of)
-        one[handle.key] = handle.whole ? Math.max(1, Math.round(one[handle.key] * factor)) : one[handle.key] * factor;
+      for (const [pointer, value] of handle.numbers)
+        numbers.set(pointer, handle.whole ? Math.max(1, Math.round(value * factor)) : value * factor);
     }
-    return any ? JSON.stringify(job, null, 2) : null;
+    return numbers.size > 0 ? withNumbers(edit.text, numbers) : null;
   }
   function showMoves() {
     let job = null;
@@ -126,7 +133,7 @@ export async function view(place, _words, query) {
         "aria-label": `${handle.name}, times`, oninput: (event) => {
           factors[handle.name] = 2 ** Number(event.target.value);
           said.textContent = `x ${number(factors[handle.name])}`;
-          settle(false);
+          settle();
         } }));
     }), h("button", { type: "button", "data-key": "take-moved", onclick: () => {
       const moved = movedJob();
@@ -135,22 +142,27 @@ export async function view(place, _words, query) {
       take(moved);
     } }, "Take it into the job")]);
   }
-  function settle(text) {
+  function settle() {
     if (!mayChange()) return;
     clearTimeout(timer);
     if (running) running.abort();
-    if (text) send.disabled = true;
-    timer = setTimeout(() => look(text), kSettled);
+    if (dirty) {
+      send.disabled = true;
+      show(plan, h("p.quiet", {}, "The job changes."));
+    }
+    timer = setTimeout(look, kSettled);
   }
-  async function look(anew) {
-    if (!edit.text.trim()) return;
+  async function look() {
+    if (!edit.text.trim() || gone) return;
     const own = new AbortController();
     running = own;
     const options = { signal: own.signal, waiting: (before) => show(plan, h("p", {}, before > 0
       ? `The job waits to be planned; ${before} came before it.` : "The job is being planned.")) };
     try {
-      if (anew || !now) {
-        now = await planned("plans", edit.text, options);
+      if (dirty) {
+        now = await planned("plans", edit.payload, options);
+        if (own.signal.aborted) return;
+        dirty = false;
         edit.refuse("");
         send.disabled = false;
         showMoves();
@@ -158,26 +170,35 @@ export async function view(place, _words, query) {
       const moved = movedJob();
       let other = null;
       let refused = null;
-      if (moved) other = await planned("plans", moved, options).catch((refusal) => { refused = refusal; });
-      show(plan, planTables(now, other), refused ? h("p.alarm", {}, `Moved: ${refused.message}`) : null);
-    } catch (refusal) {
+      if (moved) {
+        show(plan, planTables(now, null), h("p.quiet", {}, "What the sliders would change is being planned."));
+        other = await planned("plans", moved, options).catch((problem) => { refused = problem; });
+      }
       if (own.signal.aborted) return;
-      if (!(refusal instanceof Refusal)) throw refusal;
-      now = null;
-      edit.refuse(refusal.message);
+      show(plan, planTables(now, other), refused ? h("p.alarm", {}, `Moved: ${refused.message}`) : null);
+    } catch (problem) {
+      if (own.signal.aborted) return;
       show(plan, h("p.quiet", {}, "The job is not good yet: no plan."));
+      if (problem instanceof Refusal && problem.status === 400) edit.refuse(problem.message);
+      else tell(problem);
     }
   }
   async function submit() {
     send.disabled = true;
     try {
-      const run = await planned(`jobs${again.checked ? "?again=1" : ""}`, edit.text);
-      location.hash = `#/runs/${run.id}`;
-    } catch (refusal) {
-      if (!(refusal instanceof Refusal)) throw refusal;
-      edit.refuse(refusal.message);
+      const run = await planned(`jobs${again.checked ? "?again=1" : ""}`, edit.payload);
+      if (!gone) location.hash = `#/runs/${run.id}`;
+    } catch (problem) {
+      if (problem instanceof Refusal && problem.status === 400) edit.refuse(problem.message);
+      else tell(problem);
       send.disabled = false;
     }
   }
-  return null;
+  const refresh = async () => {};
+  refresh.leave = () => {
+    gone = true;
+    clearTimeout(timer);
+    if (running) running.abort();
+  };
+  return refresh;
 }

@@ -27,6 +27,8 @@ constexpr std::chrono::seconds kFlush{1};
 constexpr std::chrono::seconds kPlanningAwaited{5};  // before an operator is told a place in the queue
 constexpr const char* kSubmitted = "job";            // in place of a file's name
 
+const char* by_page(const http::Request& request) { return request.by_page ? " by=page" : ""; }
+
 std::set<std::string> names_of(const std::vector<net::LinkAddress>& links) {
   std::set<std::string> out;
   for (const net::LinkAddress& link : links) out.insert(link.name);
@@ -165,24 +167,27 @@ asio::awaitable<http::Reply> CoordinatorHost::answer(http::Request request) {
   }
   http::Reply reply = api_.handle(request);
   if (reply.work) {
-    asio::awaitable<http::Reply> rest = aside_.answer(std::exchange(reply.work, nullptr));
+    asio::awaitable<http::Reply> rest = aside_.answer(request.who, std::exchange(reply.work, nullptr));
     reply = api_.counted(co_await std::move(rest));
   }
-  if (!reply.event.empty()) log_event(false, fmt::format("{} operator={}", reply.event, quoted_text(request.who)));
+  if (!reply.event.empty())
+    log_event(false, fmt::format("{} operator={}{}", reply.event, quoted_text(request.who), by_page(request)));
   co_return reply;
 }
 
 asio::awaitable<http::Reply> CoordinatorHost::answer_planning(http::Request request, Api::PlanningAsked asked) {
   std::string id = asked.id;
   if (asked.what == Api::PlanningAsked::What::Enter) {
-    const Result<std::string> entered = planning_.enter(request.body, asked.purpose, request.who);
+    const Result<std::string> entered = planning_.enter(request.body, asked.purpose, request.who, asked.page);
     if (!entered) co_return api_.counted(Api::refusal(entered.error()));
     id = *entered;
   }
   if (!planning_.knows(id)) co_return api_.counted(http::error_reply(404, "not_found", "no such planning"));
   if (asked.what == Api::PlanningAsked::What::Cancel) {
     const bool given_up = planning_.cancel(id, request.who);
-    if (given_up) log_event(false, fmt::format("planning_cancelled id={} operator={}", id, quoted_text(request.who)));
+    if (given_up)
+      log_event(false,
+                fmt::format("planning_cancelled id={} operator={}{}", id, quoted_text(request.who), by_page(request)));
     co_return api_.counted(given_up ? Api::planning_cancelled(id)
                                     : http::error_reply(409, "has_ended", "the job is planned, or another operator's"));
   }

@@ -5,6 +5,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "shared/base/contained.hpp"
 #include "shared/base/large_memory.hpp"
@@ -65,7 +66,13 @@ void PlanningDesk::stop() {
   for (const auto& [id, planning] : plannings_) planning->cancelled = true;
 }
 
-Result<std::string> PlanningDesk::enter(const std::string& text, PlanningPurpose purpose, const std::string& who) {
+Result<std::string> PlanningDesk::enter(const std::string& text, PlanningPurpose purpose, const std::string& who,
+                                        const std::string& page) {
+  std::vector<std::string> older;
+  for (const auto& [id, planning] : plannings_)
+    if (!page.empty() && !planning->outcome && planning->page == page && planning->who == who && planning->text != text)
+      older.push_back(id);
+  for (const std::string& id : older) (void)cancel(id, who);
   std::size_t waiting = 0;
   std::size_t own = 0;
   for (const auto& [id, planning] : plannings_) {
@@ -84,6 +91,7 @@ Result<std::string> PlanningDesk::enter(const std::string& text, PlanningPurpose
   auto planning = std::make_shared<Planning>();
   planning->text = text;
   planning->who = who;
+  planning->page = page;
   planning->purpose = purpose;
   planning->number = entered_++;
   plannings_.emplace(id, std::move(planning));

@@ -59,8 +59,10 @@ class PlanningDesk {
   PlanningDesk& operator=(const PlanningDesk&) = delete;
 
   /// A job that waits to be planned, or the one of the same text, purpose and operator that does already.
+  /// @param page that shows plans: what it wanted to show before is given up; empty: none
   /// @return its id; an error where as many wait as may
-  [[nodiscard]] Result<std::string> enter(const std::string& text, PlanningPurpose purpose, const std::string& who);
+  [[nodiscard]] Result<std::string> enter(const std::string& text, PlanningPurpose purpose, const std::string& who,
+                                          const std::string& page = "");
   /// The outcome, once it is there, for `most` at most. @return nothing where it is not there yet
   [[nodiscard]] boost::asio::awaitable<std::optional<Outcome>> outcome(std::string id, std::chrono::milliseconds most);
   [[nodiscard]] bool knows(const std::string& id) const { return plannings_.contains(id); }
@@ -76,6 +78,7 @@ class PlanningDesk {
   struct Planning {
     std::string text;
     std::string who;
+    std::string page;
     PlanningPurpose purpose = PlanningPurpose::Submit;
     std::uint64_t number = 0;  // ascending
     bool begun = false;

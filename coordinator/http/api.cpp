@@ -22,8 +22,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr std::size_t kPageNameMax = 32;  // bytes
 constexpr std::size_t kListMax = 200;
 constexpr std::size_t kRoundsMax = 1000;
+constexpr std::size_t kRoundNamesMax = 10'000;
 constexpr std::size_t kCandidatesMax = 10;  // that a refusal names, of the runs that a word may mean
 constexpr std::size_t kNeverSeenMax = 100;  // that a submission's answer names
 constexpr std::size_t kResultBytesMax = std::size_t{256} << 20U;
@@ -68,18 +70,21 @@ bool is_plain(std::string_view segment) {
   return !segment.empty() && segment != "." && segment != ".." && std::all_of(segment.begin(), segment.end(), plain);
 }
 
+std::optional<int> digit_of(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return std::nullopt;
+}
+
 /// "%20" and "+" are a blank, in a query's value.
 std::string decoded(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    const Result<std::string> byte =
-        text[i] == '%' ? from_hex(text.substr(i + 1, 2)) : Result<std::string>(std::string());
-    if (text[i] == '%' && byte && byte->size() == 1) {
-      out += *byte;
-      i += 2;
-    } else {
-      out += text[i] == '+' ? ' ' : text[i];
-    }
+    const std::optional<int> high = text[i] == '%' && i + 2 < text.size() ? digit_of(text[i + 1]) : std::nullopt;
+    const std::optional<int> low = high ? digit_of(text[i + 2]) : std::nullopt;
+    out += low ? static_cast<char>(*high * 16 + *low) : text[i] == '+' ? ' ' : text[i];
+    if (low) i += 2;
   }
   return out;
 }
@@ -113,7 +118,7 @@ std::vector<std::pair<std::string, double>> values_of(const algorithms::MetricsR
 /// The one run that a segment of a path means, or the reply that says why there is none.
 std::variant<RunRecord, http::Reply> find_run(RunStore& store, const std::string& word) {
   if (const Result<RunId> id = RunId::from_hex(word); id) {
-    Result<std::optional<RunRecord>> run = store.find(*id);
+    Result<std::optional<RunRecord>> run = store.look_at(*id);
     if (!run) return reply_of(run.error());
     if (!*run) return http::error_reply(404, "unknown_run", "no such run");
     return **std::move(run);
@@ -125,7 +130,7 @@ std::variant<RunRecord, http::Reply> find_run(RunStore& store, const std::string
                              fmt::format("no run is called \"{}\", and no run's id begins so", plain_text(word)));
   }
   if (called->size() == 1) {
-    Result<std::optional<RunRecord>> run = store.find(called->front().run);  // with its job and answers
+    Result<std::optional<RunRecord>> run = store.look_at(called->front().run);  // with its job and answers
     if (!run) return reply_of(run.error());
     if (*run) return **std::move(run);
     return http::error_reply(404, "unknown_run", "no such run");
@@ -234,7 +239,8 @@ std::optional<Api::PlanningAsked> Api::planning_of(const http::Request& request)
     if (!known || *known) return std::nullopt;
     return PlanningAsked{What::Enter, "", target.again() ? PlanningPurpose::SubmitAgain : PlanningPurpose::Submit};
   }
-  if (request.method == "POST" && path == kPlans) return PlanningAsked{What::Enter, "", PlanningPurpose::Show};
+  if (request.method == "POST" && path == kPlans)
+    return PlanningAsked{What::Enter, "", PlanningPurpose::Show, target.text("page").substr(0, kPageNameMax)};
   if (path.size() < 4 || path[0] != "api" || path[1] != "v1" || path[2] != "planning") return std::nullopt;
   if (path.size() == 4 && request.method == "GET") return PlanningAsked{What::Look, path[3]};
   if (path.size() == 5 && path[4] == "cancel" && request.method == "POST") return PlanningAsked{What::Cancel, path[3]};
@@ -436,6 +442,9 @@ http::Reply Api::one_run(const RunRecord& run) {
     out["last_metrics"]["round"] = (**last).first.value;
     put_verdicts(job, (**last).second, out["last_metrics"]);
   }
+  const Result<std::uint64_t> kept = service_->store().rounds_kept(run.run);
+  if (!kept) return reply_of(kept.error());
+  out["rounds_kept"] = *kept;
   out["quorum"] = job.participation.quorum;
   out["round_deadline_ms"] = job.participation.round_deadline.count();
   if (const auto ends = machine == nullptr ? std::nullopt : machine->join_deadline(); ends && hooks_.now) {
@@ -493,8 +502,11 @@ http::Reply Api::rounds(const RunRecord& run, const Target& target) {
   if (!most) return reply_of(most.error());
   const Result<jobs::ReadJob> job = jobs::read_job(run.job, "job");
   if (!job) return reply_of(job.error());
+  // A page names every silo of every round.
+  const std::size_t fit =
+      std::max<std::size_t>(1, kRoundNamesMax / std::max<std::size_t>(1, job->terms().cohort.size()));
   const Result<std::vector<RoundRecord>> closed =
-      service_->store().rounds(run.run, RoundIndex{*from}, std::min<std::size_t>(*most, kRoundsMax));
+      service_->store().rounds(run.run, RoundIndex{*from}, std::min<std::size_t>({*most, kRoundsMax, fit}));
   if (!closed) return reply_of(closed.error());
   Json out = Json::array();
   std::uint64_t next = *from;

@@ -59,6 +59,7 @@ class Api {
     What what = What::Enter;
     std::string id;                                     // of the planning, but for Enter
     PlanningPurpose purpose = PlanningPurpose::Submit;  // of Enter
+    std::string page = {};                              // that shows plans: its newer one takes the older one's place
   };
   [[nodiscard]] std::optional<PlanningAsked> planning_of(const http::Request& request) const;
   /// The answer to a job that was planned and submitted, or refused. @param text the job's

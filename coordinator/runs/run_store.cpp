@@ -51,12 +51,20 @@ constexpr const char* kUpgradeToVersion2 =
     "CREATE INDEX ends_unseen_by_run ON ends_unseen (number);"
     "DROP TABLE ends_seen;"
     "PRAGMA user_version = 2;";
+/// Lists and look-ups read these alone: the rows themselves have the jobs' texts before the columns that came later.
+constexpr const char* kIndexes =
+    "CREATE INDEX IF NOT EXISTS runs_by_name ON runs (name, state);"
+    "CREATE INDEX IF NOT EXISTS runs_by_hex ON runs (lower(hex(run)));"
+    "CREATE INDEX IF NOT EXISTS runs_by_nonce ON runs (substr(lower(hex(run)), 65));"
+    "CREATE INDEX IF NOT EXISTS runs_listed ON runs (number, run, name, state, failure, submitted_at, ended_at);";
 constexpr std::int64_t kVersion = 2;
 constexpr std::size_t kWaitingMax = 4096;  // receipts and ends, 16 of them and a run's end each of one silo
 constexpr std::size_t kEndsTold = 64;      // a silo keeps no more runs open
 
 constexpr std::array kStates = {RunState::Queued,    RunState::Joining, RunState::Running,
                                 RunState::Succeeded, RunState::Failed,  RunState::Cancelled};
+constexpr const char* kListed =
+    "SELECT run, number, name, x'', state, failure, submitted_at, ended_at FROM runs INDEXED BY runs_listed ";
 constexpr const char* kRunColumns = "SELECT run, number, name, job, state, failure, submitted_at, ended_at FROM runs ";
 
 Error unreadable(const char* what) {
@@ -167,7 +175,7 @@ Status RunStore::upgrade() {
     if (version < 2) {
       UNDERTONE_TRY(database_->execute(kUpgradeToVersion2));
     }
-    return database_->execute("CREATE INDEX IF NOT EXISTS runs_by_name ON runs (name, state);");
+    return database_->execute(kIndexes);
   });
 }
 
@@ -248,14 +256,28 @@ Status RunStore::read_checkpoint(RunRecord& record) {
 }
 
 Result<std::optional<RunRecord>> RunStore::find(const RunId& run) {
+  Result<std::optional<RunRecord>> record = look_at(run);
+  if (!record || !*record) return record;
+  if (Status read = read_checkpoint(**record); !read) return read.error();
+  return record;
+}
+
+Result<std::optional<RunRecord>> RunStore::look_at(const RunId& run) {
   UNDERTONE_TRY(store::Statement row, database_->prepare(std::string(kRunColumns) + "WHERE run = ?"));
   row.bind_blob(1, run.bytes());
   Result<std::optional<RunRecord>> record = read_run(row);
   if (!record || !*record) return record;
   if (Status read = read_answers(**record); !read) return read.error();
   if (Status read = read_explanations(**record); !read) return read.error();
-  if (Status read = read_checkpoint(**record); !read) return read.error();
   return record;
+}
+
+Result<std::uint64_t> RunStore::rounds_kept(const RunId& run) {
+  UNDERTONE_TRY(store::Statement row,
+                database_->prepare("SELECT coalesce(max(round) + 1, 0) FROM rounds WHERE run = ?"));
+  row.bind_blob(1, run.bytes());
+  if (const Result<bool> found = row.step(); !found) return found.error();
+  return static_cast<std::uint64_t>(row.integer(0));
 }
 
 Result<std::string> RunStore::prepared(const RunId& run) {
@@ -276,16 +298,13 @@ Result<std::optional<RunRecord>> RunStore::newest_run(const Digest& job) {
 
 Result<std::vector<RunRecord>> RunStore::list(std::size_t most, std::int64_t before, const SoughtRuns& sought) {
   const bool any = sought.name.empty() && !sought.state;
-  // What is sought is found in the index alone: the rows themselves have the jobs' texts.
-  UNDERTONE_TRY(
-      store::Statement rows,
-      database_->prepare(
-          any ? "SELECT run, number, name, x'', state, failure, submitted_at, ended_at FROM runs WHERE number "
-                "< ?1 OR ?1 = 0 ORDER BY number DESC LIMIT ?2"
-              : "SELECT run, number, name, x'', state, failure, submitted_at, ended_at FROM runs WHERE number "
-                "IN (SELECT number FROM runs INDEXED BY runs_by_name WHERE (number < ?1 OR ?1 = 0) AND "
-                "instr(lower(name), lower(?3)) > 0 AND (state = ?4 OR ?4 = '') ORDER BY number DESC LIMIT ?2) "
-                "ORDER BY number DESC"));
+  UNDERTONE_TRY(store::Statement rows,
+                database_->prepare(
+                    std::string(kListed) +
+                    (any ? "WHERE number < ?1 OR ?1 = 0 ORDER BY number DESC LIMIT ?2"
+                         : "WHERE number IN (SELECT number FROM runs INDEXED BY runs_by_name WHERE (number < ?1 OR "
+                           "?1 = 0) AND instr(lower(name), lower(?3)) > 0 AND (state = ?4 OR ?4 = '') ORDER BY "
+                           "number DESC LIMIT ?2) ORDER BY number DESC")));
   rows.bind(1, before).bind(2, static_cast<std::int64_t>(most));
   if (!any) rows.bind_text(3, sought.name).bind_text(4, sought.state ? to_string(*sought.state) : "");
   std::vector<RunRecord> out;
@@ -299,11 +318,13 @@ Result<std::vector<RunRecord>> RunStore::list(std::size_t most, std::int64_t bef
 Result<std::vector<RunRecord>> RunStore::called(std::string_view word, std::size_t most) {
   UNDERTONE_TRY(
       store::Statement rows,
-      database_->prepare(
-          "SELECT run, number, name, x'', state, failure, submitted_at, ended_at FROM runs WHERE name = ?1 OR (?2 AND"
-          " (substr(lower(hex(run)), 65, length(?1)) = ?1 OR substr(lower(hex(run)), 1, length(?1)) = ?1))"
-          " ORDER BY number DESC LIMIT ?3"));
+      database_->prepare(std::string(kListed) +
+                         "WHERE number IN (SELECT number FROM runs WHERE name = ?1 UNION SELECT number FROM "
+                         "runs WHERE ?2 AND substr(lower(hex(run)), 65) >= ?1 AND substr(lower(hex(run)), 65) "
+                         "< ?4 UNION SELECT number FROM runs WHERE ?2 AND lower(hex(run)) >= ?1 AND "
+                         "lower(hex(run)) < ?4) ORDER BY number DESC LIMIT ?3"));
   rows.bind_text(1, word).bind(2, word.size() >= kPrefixLengthMin ? 1 : 0).bind(3, static_cast<std::int64_t>(most));
+  rows.bind_text(4, std::string(word) + "g");  // what begins with the word comes before it: digits end at f
   std::vector<RunRecord> out;
   while (true) {
     UNDERTONE_TRY(std::optional<RunRecord> record, read_run(rows));
@@ -341,7 +362,8 @@ Result<std::vector<RunId>> RunStore::unfinished() {
 }
 
 Result<std::map<RunState, std::int64_t>> RunStore::count_by_state() {
-  UNDERTONE_TRY(store::Statement rows, database_->prepare("SELECT state, count(*) FROM runs GROUP BY state"));
+  UNDERTONE_TRY(store::Statement rows,
+                database_->prepare("SELECT state, count(*) FROM runs INDEXED BY runs_by_name GROUP BY state"));
   std::map<RunState, std::int64_t> out;
   for (const RunState state : kStates) out[state] = 0;
   while (true) {

@@ -79,6 +79,10 @@ class RunStore {
   [[nodiscard]] Status begin(const RunId& run, const std::string& name, const std::string& job,
                              const std::vector<SiloId>& cohort, const std::string& prepared, std::int64_t now);
   [[nodiscard]] Result<std::optional<RunRecord>> find(const RunId& run);
+  /// The same without the checkpoint, which is as large as a model.
+  [[nodiscard]] Result<std::optional<RunRecord>> look_at(const RunId& run);
+  /// How many rounds of a run have closed and are kept, evaluations among them.
+  [[nodiscard]] Result<std::uint64_t> rounds_kept(const RunId& run);
   /// Reads the prepared job that is stored with a run. @see PreparedJob
   /// @return the bytes that the version of the store wrote that began the run; version 1 wrote none
   [[nodiscard]] Result<std::string> prepared(const RunId& run);

@@ -60,15 +60,16 @@ std::string_view describe(Rights rights) {
 
 }  // namespace
 
-std::optional<std::string_view> cookie_value(std::string_view header, std::string_view name) {
+std::vector<std::string_view> cookie_values(std::string_view header, std::string_view name) {
+  std::vector<std::string_view> out;
   while (!header.empty()) {
     std::string_view one = header.substr(0, header.find(';'));
     header.remove_prefix(std::min(header.size(), one.size() + 1));
     while (one.starts_with(' ')) one.remove_prefix(1);
     if (one.size() > name.size() && one.starts_with(name) && one[name.size()] == '=')
-      return one.substr(name.size() + 1);
+      out.push_back(one.substr(name.size() + 1));
   }
-  return std::nullopt;
+  return out;
 }
 
 Access::Access(AccessConfig config, std::uint16_t port)
@@ -106,58 +107,60 @@ bool Access::is_own_host(std::string_view host) const {
          std::find(config_.names.begin(), config_.names.end(), name) != config_.names.end();
 }
 
-bool Access::is_own_page(const Presented& presented, std::string_view identity) const {
-  if (!same_secret(presented.csrf, csrf_of(identity))) return false;
+bool Access::is_own_page(const Presented& presented) const {
   if (!presented.site.empty() && presented.site != "same-origin") return false;
   std::string_view origin = presented.origin;
-  if (origin.empty()) return true;  // a browser sends it with every change
   const bool encrypted = origin.starts_with("https://");
   if (!encrypted && (config_.tls || !origin.starts_with("http://"))) return false;
   origin.remove_prefix(encrypted ? 8 : 7);
   return !presented.host.empty() && origin == presented.host;
 }
 
+std::map<Digest, Access::Session>::iterator Access::session_of(const Presented& presented, std::string& cookie) {
+  for (const std::string_view value : cookie_values(presented.cookie, cookie_name())) {
+    const auto session = sessions_.find(sha256(value));
+    if (session == sessions_.end() || !same_secret(presented.csrf, csrf_of("session " + std::string(value)))) continue;
+    cookie = std::string(value);
+    return session;
+  }
+  return sessions_.end();
+}
+
 Caller Access::caller(const Presented& presented, TimePoint now) {
   if (const Rights rights = by_token(presented.authorization); rights != Rights::None)
-    return {rights, std::string(describe(rights)), "", ""};
+    return {rights, std::string(describe(rights)), false, "", ""};
   if (!is_own_host(presented.host)) return {};
   Caller out;
-  std::string identity;
   if (const certificates::Party* party = presented.certificate; party != nullptr) {
     if (party->role == certificates::Role::Operator) out.rights = Rights::Change;
     if (party->role == certificates::Role::Viewer) out.rights = Rights::Look;
     if (out.rights != Rights::None) {
       out.who = fmt::format("the {} {}", certificates::to_string(party->role), party->name);
-      identity = "certificate " + out.who;
+      out.csrf = csrf_of("certificate " + out.who);
     }
   }
-  const std::optional<std::string_view> cookie =
-      out.rights == Rights::None ? cookie_value(presented.cookie, cookie_name()) : std::nullopt;
-  if (cookie) {
-    const auto session = sessions_.find(sha256(*cookie));
-    if (session == sessions_.end()) return {};
-    if (now - session->second.last >= kSilence) {
-      sessions_.erase(session);
-      return {};
-    }
-    if (!presented.unattended) session->second.last = now;
-    out.rights = session->second.rights;
-    out.session = std::string(*cookie);
-    out.who = session->second.who;
-    identity = "session " + out.session;
+  if (out.rights != Rights::None) {
+    const bool of_a_browser = !presented.origin.empty() || (!presented.site.empty() && presented.site != "none");
+    if (!presented.changes || !of_a_browser) return out;
+    if (!is_own_page(presented) || !same_secret(presented.csrf, out.csrf)) return {};
+    out.by_page = true;
+    return out;
   }
-  if (out.rights == Rights::None) return {};
-  const bool of_a_browser =
-      cookie || !presented.origin.empty() || (!presented.site.empty() && presented.site != "none");
-  if (presented.changes && of_a_browser) {
-    if (!is_own_page(presented, identity)) return {};
-    out.who += ", by a page";
+  const auto session = session_of(presented, out.session);
+  if (session == sessions_.end()) return {};
+  if (now - session->second.last >= kSilence) {
+    sessions_.erase(session);
+    return {};
   }
-  out.csrf = csrf_of(identity);
+  if (presented.changes && !is_own_page(presented)) return {};
+  if (!presented.unattended) session->second.last = now;
+  out.rights = session->second.rights;
+  out.who = session->second.who;
+  out.by_page = presented.changes;
   return out;
 }
 
-std::string Access::open_session(const Presented& presented, TimePoint now) {
+std::optional<Access::Opened> Access::open_session(const Presented& presented, TimePoint now) {
   Rights rights = by_token(presented.authorization);
   std::string who(describe(rights));
   if (rights == Rights::None && presented.authorization.starts_with(kBearer) &&
@@ -166,16 +169,23 @@ std::string Access::open_session(const Presented& presented, TimePoint now) {
     rights = Rights::Change;
     who = "the owner";
   }
-  if (rights == Rights::None) return "";
+  if (rights == Rights::None) return std::nullopt;
   std::erase_if(sessions_, [&](const auto& one) { return now - one.second.last >= kSilence; });
-  if (sessions_.size() >= kSessionsMax) {
-    sessions_.erase(std::min_element(sessions_.begin(), sessions_.end(), [](const auto& one, const auto& other) {
-      return one.second.last < other.second.last;
-    }));
+  // Viewers' sessions make no operator's give way.
+  auto oldest = sessions_.end();
+  std::size_t alike = 0;
+  for (auto one = sessions_.begin(); one != sessions_.end(); ++one) {
+    if (one->second.rights != rights) continue;
+    ++alike;
+    if (oldest == sessions_.end() || one->second.last < oldest->second.last) oldest = one;
   }
+  if (alike >= kSessionsMax) sessions_.erase(oldest);
   const std::string value = draw_secret();
   sessions_[sha256(value)] = {rights, who, now};
-  return fmt::format("{}={}; Path=/; HttpOnly; SameSite=Strict{}", cookie_name(), value, config_.tls ? "; Secure" : "");
+  return Opened{
+      fmt::format("{}={}; Path=/; HttpOnly; SameSite=Strict{}", cookie_name(), value, config_.tls ? "; Secure" : ""),
+      csrf_of("session " + value),
+      {rights, who, true, "", value}};
 }
 
 std::string Access::close_session(const Caller& caller) {

@@ -41,19 +41,22 @@ struct Presented {
 
 struct Caller {
   Rights rights = Rights::None;
-  std::string who;      // for logs
-  std::string csrf;     // what a page of this caller has to send with every change
-  std::string session;  // the cookie's value, where the caller came with one that is known
+  std::string who;       // "the operator alice"; whoever it is by a page is the same caller
+  bool by_page = false;  // it changes something, from a page of this service
+  std::string csrf;      // of a certificate's holder: what their pages have to send with every change
+  std::string session;   // the cookie's value, where the caller came with one that is known
 };
 
-/// Decides who sends a request: by a token, by a certificate, or by the cookie of a session that began with a token. A
-/// browser adds certificate and cookie to requests of any page, so that a change needs, from a browser, the service's
-/// own origin and a CSRF token that no other page can read. Belongs to one thread.
+/// Decides who sends a request: by a token, by a certificate, or by a session that began with a token. A browser adds
+/// certificate and cookie to requests of any page, and gives a cookie to every service of this host, whatever its port.
+/// So a session is its cookie and a CSRF token together, which is told once, when the session begins, and which the
+/// page keeps where only pages of this origin read. A change from a browser needs the service's own origin, too.
+/// Belongs to one thread.
 class Access {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
   static constexpr std::chrono::hours kSilence{1};  // after which a session has ended
-  static constexpr std::size_t kSessionsMax = 64;   // the one that was silent for longest gives way
+  static constexpr std::size_t kSessionsMax = 32;  // of operators, and of viewers: the one silent for longest gives way
 
   Access(AccessConfig config, std::uint16_t port);
   /// Reads the tokens. @return an error that names the file
@@ -63,8 +66,13 @@ class Access {
   /// Whether a name of this host is one of the service's. Without TLS any page may have its own name lead to this
   /// address (DNS rebinding); with TLS the certificate says the name.
   [[nodiscard]] bool is_own_host(std::string_view host) const;
-  /// Begins a session for whoever presents a token. @return the value of Set-Cookie; empty without a token
-  [[nodiscard]] std::string open_session(const Presented& presented, TimePoint now);
+  struct Opened {
+    std::string cookie;  // the value of Set-Cookie
+    std::string csrf;    // what the page sends with every request
+    Caller caller;
+  };
+  /// Begins a session for whoever presents a token. @return nothing without a token
+  [[nodiscard]] std::optional<Opened> open_session(const Presented& presented, TimePoint now);
   /// Draws a token that nobody can guess.
   [[nodiscard]] static std::string draw_token();
   /// Ends a session. @return the value of Set-Cookie that removes the cookie
@@ -80,8 +88,10 @@ class Access {
   [[nodiscard]] Rights by_token(std::string_view authorization) const;
   [[nodiscard]] std::string cookie_name() const;
   [[nodiscard]] std::string csrf_of(std::string_view identity) const;
-  /// Whether a page of this service may have sent it. @param identity of the caller, whose CSRF token is asked
-  [[nodiscard]] bool is_own_page(const Presented& presented, std::string_view identity) const;
+  /// Whether a page of this service may have sent it, as far as the browser says.
+  [[nodiscard]] bool is_own_page(const Presented& presented) const;
+  /// The session whose cookie and CSRF token came with a request. @param cookie its value
+  [[nodiscard]] std::map<Digest, Session>::iterator session_of(const Presented& presented, std::string& cookie);
 
   AccessConfig config_;
   std::uint16_t port_;
@@ -91,7 +101,7 @@ class Access {
   std::map<Digest, Session> sessions_;  // by the digest of the cookie's value
 };
 
-/// The value of a cookie in a Cookie header. @return nothing where it is not there
-[[nodiscard]] std::optional<std::string_view> cookie_value(std::string_view header, std::string_view name);
+/// The values of all cookies of a name in a Cookie header: another service of the host may have set one, too.
+[[nodiscard]] std::vector<std::string_view> cookie_values(std::string_view header, std::string_view name);
 
 }  // namespace undertone::http

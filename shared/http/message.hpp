@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -23,17 +24,19 @@ struct Request {
   std::string body;
   Rights rights = Rights::None;
   std::string who = {};  // "the operator alice", "whoever holds the token"
+  bool by_page = false;  // it is a change that they make from a page
 };
 
 struct Reply {
   int status = 200;
   std::string content_type = "application/json";
   std::string body;
-  std::string allow = {};      // of 405: the methods that the resource has
-  std::string event = {};      // what it did, for the log: "job_queued run=... job=..."
-  std::string file_name = {};  // of a download: the browser saves it under this name and shows none of it
-  std::string cookie = {};     // of a session that begins or ends: the value of Set-Cookie
-  bool cached = false;         // a browser may keep it for as long as the program is the same
+  std::string allow = {};           // of 405: the methods that the resource has
+  std::string event = {};           // what it did, for the log: "job_queued run=... job=..."
+  std::string file_name = {};       // of a download: the browser saves it under this name and shows none of it
+  std::string cookie = {};          // of a session that begins or ends: the value of Set-Cookie
+  bool cached = false;              // a browser may keep it for as long as the program is the same
+  std::shared_ptr<void> held = {};  // is let go when the reply was sent
   /// Makes the reply in place of this one. It may take long, and any thread may do it.
   std::function<Reply()> work = {};
   /// The reply has no end: it is a stream of server-sent events, one whenever something changed. Not owned.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/write.hpp>
@@ -33,6 +34,7 @@ constexpr std::uint32_t kHeaderBytesMax = 8192;
 constexpr int kRequestsMax = 1000;  // on one connection
 constexpr std::chrono::seconds kDrainTime{1};
 constexpr std::size_t kReadBytes = 4096;
+constexpr std::chrono::seconds kEndLook{1};  // at whether a stream's reader is gone
 
 using Parser = beast_http::request_parser<beast_http::string_body>;
 
@@ -178,7 +180,7 @@ Result<std::uint16_t> Server::start(net::Credentials* credentials) {
 }
 
 void Server::stop() {
-  stopped_ = true;
+  counts_->stopped = true;
   listener_.close();
 }
 
@@ -245,23 +247,29 @@ std::optional<Reply> Server::own_answer(const Fields& request, const Caller& cal
     return reply;
   }
   Reply reply;
+  Caller told = caller;
   if (method == beast_http::verb::post) {
     Presented presented;
     presented.authorization = view(request[beast_http::field::authorization]);
-    reply.cookie = access_->open_session(presented, std::chrono::steady_clock::now());
-    reply.event = "session_began";
-    if (reply.cookie.empty() && caller.rights != Rights::None)
+    std::optional<Access::Opened> opened = access_->open_session(presented, std::chrono::steady_clock::now());
+    if (!opened && caller.rights != Rights::None)
       return error_reply(400, "invalid_argument", "a session begins with a token");
+    if (opened) {
+      told = std::move(opened->caller);
+      told.csrf = std::move(opened->csrf);  // told this once: whoever has the cookie alone is nobody
+      reply.cookie = std::move(opened->cookie);
+      reply.event = "session_began";
+    }
   }
-  if (reply.cookie.empty() && caller.rights == Rights::None) return std::nullopt;  // answered as everywhere
+  if (told.rights == Rights::None) return std::nullopt;  // answered as everywhere
   if (method == beast_http::verb::delete_) {
     reply.cookie = access_->close_session(caller);
     reply.event = "session_ended";
   }
-  reply.body = fmt::format("{{\"who\":{},\"role\":\"{}\",\"csrf\":{},\"ends\":{}}}\n", json_text(caller.who),
-                           caller.rights == Rights::Look ? "viewer" : "operator", json_text(caller.csrf),
-                           !caller.session.empty());
-  if (!reply.event.empty()) log_event(false, fmt::format("{} by={}", reply.event, quoted_text(caller.who)));
+  reply.body =
+      fmt::format("{{\"who\":{},\"role\":\"{}\",\"csrf\":{},\"ends\":{}}}\n", json_text(told.who),
+                  told.rights == Rights::Look ? "viewer" : "operator", json_text(told.csrf), !told.session.empty());
+  if (!reply.event.empty()) log_event(false, fmt::format("{} by={}", reply.event, quoted_text(told.who)));
   return reply;
 }
 
@@ -277,57 +285,81 @@ asio::awaitable<void> drain(Stream& stream, std::size_t most) {
   }
 }
 
-/// One of a caller's streams, counted for as long as it stands.
-class CountedStream {
+/// Does something at its end, whatever is gone by then.
+class AtEnd {
  public:
-  CountedStream(std::map<std::string, std::size_t>& streams, std::string who)
-      : streams_(&streams), who_(std::move(who)) {
-    ++streams[who_];
-  }
-  CountedStream(const CountedStream&) = delete;
-  CountedStream& operator=(const CountedStream&) = delete;
-  ~CountedStream() {
-    const auto own = streams_->find(who_);
-    if (--own->second == 0) streams_->erase(own);
-  }
+  explicit AtEnd(std::function<void()> work) : work_(std::move(work)) {}
+  AtEnd(const AtEnd&) = delete;
+  AtEnd& operator=(const AtEnd&) = delete;
+  ~AtEnd() { work_(); }
 
  private:
-  std::map<std::string, std::size_t>* streams_;
-  std::string who_;
+  std::function<void()> work_;
 };
+
+/// Reads until the other side ends the connection, which nothing else would notice while there is nothing to tell.
+template <class Stream>
+asio::awaitable<void> notice_end(Stream& stream, std::shared_ptr<bool> ended,
+                                 std::shared_ptr<asio::steady_timer> noticed) {
+  std::array<char, 256> thrown_away{};
+  while (true) {
+    const auto [error, size] = co_await stream.async_read_some(asio::buffer(thrown_away), kAwait);
+    if (error) break;
+  }
+  *ended = true;
+  noticed->cancel();
+}
 
 template <class Stream>
 asio::awaitable<void> Server::tell_changes(Stream& stream, Changes& changes, std::string who,
                                            std::function<bool()> still_let_in) {
-  const CountedStream counted(streams_, std::move(who));
+  const std::shared_ptr<Counts> counts = counts_;
+  ++counts->streams[who];
+  const AtEnd counted([counts, who] {
+    const auto own = counts->streams.find(who);
+    if (--own->second == 0) counts->streams.erase(own);
+  });
   beast_http::response<beast_http::empty_body> response(beast_http::status::ok, 11);
   const Reply reply{200, "text/event-stream", ""};
   set_fields(response, reply, config_.program, false);
   beast_http::response_serializer<beast_http::empty_body> header(response);
-  beast::get_lowest_layer(stream).expires_after(config_.timeout);
+  const std::chrono::milliseconds timeout = config_.timeout;
+  beast::get_lowest_layer(stream).expires_after(timeout);
   const auto [unsent, size] = co_await beast_http::async_write_header(stream, header, kAwait);
   if (unsent) co_return;
+  beast::get_lowest_layer(stream).expires_never();
+  const auto executor = co_await asio::this_coro::executor;
+  const auto ended = std::make_shared<bool>(false);
+  const auto noticed = std::make_shared<asio::steady_timer>(executor, asio::steady_timer::time_point::max());
+  asio::co_spawn(executor, notice_end(stream, ended, noticed), asio::detached);
   std::uint64_t told = 0;
-  while (!stopped_ && still_let_in()) {
+  while (!*ended && !counts->stopped && still_let_in()) {
     const std::uint64_t count = changes.count();
     // One line at a time, and the next is made when this one is taken: a slow reader costs no more.
     const std::string line = count == told ? ": still here\n\n" : fmt::format("data: {}\n\n", count);
     told = count;
-    beast::get_lowest_layer(stream).expires_after(config_.timeout);
+    asio::steady_timer slow(executor, timeout);
+    slow.async_wait([&stream](const boost::system::error_code& error) {
+      if (!error) beast::get_lowest_layer(stream).close();
+    });
     const auto [gone, written] = co_await asio::async_write(stream, asio::buffer(line), kAwait);
-    if (gone) co_return;
-    beast::get_lowest_layer(stream).expires_never();
-    asio::steady_timer pause(co_await asio::this_coro::executor);
-    pause.expires_after(kBetweenEvents);
+    slow.cancel();
+    if (gone) break;
+    asio::steady_timer pause(executor, kBetweenEvents);
     (void)co_await pause.async_wait(kAwait);
-    (void)co_await changes.beyond(told, kBeat);
+    const auto until = std::chrono::steady_clock::now() + kBeat;
+    while (!*ended && !counts->stopped && changes.count() == told && std::chrono::steady_clock::now() < until)
+      (void)co_await changes.beyond(told, kEndLook);
   }
+  beast::get_lowest_layer(stream).close();  // ends the reading, too, which uses the stream
+  while (!*ended) (void)co_await noticed->async_wait(kAwait);
 }
 
 template <class Stream>
 asio::awaitable<void> Server::converse(Stream& stream, std::optional<certificates::CertificateFacts> peer,
                                        net::Listener::Slot& slot) {
   beast::flat_buffer buffer(std::size_t{2} * kHeaderBytesMax);  // more for an operator alone
+  std::optional<AtEnd> counted;                                 // of a viewer
   for (int served = 0; served < kRequestsMax; ++served) {
     Parser parser;
     parser.header_limit(kHeaderBytesMax);
@@ -348,7 +380,14 @@ asio::awaitable<void> Server::converse(Stream& stream, std::optional<certificate
     if (!unread && !refused) caller = caller_of(parser.get().base(), peer, false);
     const bool authorised = caller.rights != Rights::None;
     if (authorised) slot.introduced();
-    if (authorised && !parser.is_done()) {
+    if (caller.rights == Rights::Look && !counted && counts_->viewers >= viewers_max()) {
+      refused = error_reply(429, "limit_exceeded",
+                            fmt::format("viewers have {} connections, and no more may they have", counts_->viewers));
+    } else if (caller.rights == Rights::Look && !counted) {
+      ++counts_->viewers;
+      counted.emplace([counts = counts_] { --counts->viewers; });
+    }
+    if (authorised && !refused && !parser.is_done()) {
       buffer.max_size(kHeaderBytesMax + config_.body_max + 4096);
       std::tie(unread, std::ignore) = co_await beast_http::async_read(stream, buffer, parser, kAwait);
     }
@@ -370,12 +409,17 @@ asio::awaitable<void> Server::converse(Stream& stream, std::optional<certificate
       if (std::optional<Reply> own = own_answer(request.base(), caller)) {
         reply = *std::move(own);
       } else {
-        Request asked{head ? "GET" : std::string(request.method_string()), std::string(target), request.body(),
-                      caller.rights, caller.who};
+        Request asked{head ? "GET" : std::string(request.method_string()),
+                      std::string(target),
+                      request.body(),
+                      caller.rights,
+                      caller.who,
+                      caller.by_page};
         reply = co_await handler_(std::move(asked));
       }
       if (reply.changes != nullptr && !head) {
-        if (streams_[caller.who] < kStreamsOfCaller) {
+        const auto own_streams = counts_->streams.find(caller.who);
+        if (own_streams == counts_->streams.end() || own_streams->second < kStreamsOfCaller) {
           const Fields asked_by = request.base();
           co_await tell_changes(stream, *reply.changes, caller.who, [this, &asked_by, &peer] {
             return caller_of(asked_by, peer, true).rights != Rights::None;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -65,6 +66,10 @@ class Server {
   template <class Stream>
   [[nodiscard]] boost::asio::awaitable<void> tell_changes(Stream& stream, Changes& changes, std::string who,
                                                           std::function<bool()> still_let_in);
+  /// How many connections viewers may hold, so that they keep no operator out.
+  [[nodiscard]] std::size_t viewers_max() const noexcept {
+    return std::max<std::size_t>(1, config_.connections_max / 2);
+  }
   /// Asked for each request: a certificate may be revoked while its connection stands.
   [[nodiscard]] Caller caller_of(const Fields& request, const std::optional<certificates::CertificateFacts>& peer,
                                  bool unattended);
@@ -80,8 +85,13 @@ class Server {
   std::optional<Access> access_;
   net::Listener listener_;
   LineBudget refusals_;
-  std::map<std::string, std::size_t> streams_;  // by who reads them
-  bool stopped_ = false;
+  /// Connections of viewers, and streams by who reads them. A connection may outlive the server.
+  struct Counts {
+    std::size_t viewers = 0;
+    std::map<std::string, std::size_t> streams;
+    bool stopped = false;
+  };
+  std::shared_ptr<Counts> counts_ = std::make_shared<Counts>();
 };
 
 }  // namespace undertone::http

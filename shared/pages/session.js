@@ -8,11 +8,12 @@ export class Refusal extends Error {
     this.candidates = error?.candidates || [];
   }
 }
-
 /** No answer came. */
 export class Unreachable extends Error {}
 
-let session = null;  // {who, role, csrf}
+const kSecret = "undertone.csrf";  // kept for this origin: a cookie goes to every service of the host
+const kPatience = 120_000;
+let session = null;  // {who, role, csrf, ends}
 export const whoAmI = () => session;
 export const mayChange = () => session?.role === "operator";
 
@@ -21,28 +22,47 @@ let touched = Date.now();
 for (const event of ["pointerdown", "keydown"]) addEventListener(event, () => { touched = Date.now(); }, true);
 const kAttended = 60_000;
 
-/** One request. @return {status, text, json} @throws Refusal, Unreachable */
-export async function ask(method, path, { body = undefined, headers = {}, signal = undefined } = {}) {
-  const all = { ...headers };
+function headersWith(more) {
+  const all = { ...more };
+  const secret = session?.csrf || localStorage.getItem(kSecret);
+  if (secret && !all.Authorization) all["X-Undertone-Csrf"] = secret;
   if (Date.now() - touched > kAttended) all["X-Undertone-Unattended"] = "1";
-  if (method !== "GET" && session) all["X-Undertone-Csrf"] = session.csrf;
-  let answer;
-  let text;
+  return all;
+}
+
+async function answerOf(method, path, { body = undefined, headers = {}, signal = undefined } = {}) {
   try {
-    answer = await fetch(path, { method, headers: all, body, signal, credentials: "same-origin", cache: "no-store" });
-    text = await answer.text();
+    return await fetch(path, { method, headers: headersWith(headers), body, signal, credentials: "same-origin",
+      cache: "no-store" });
   } catch (problem) {
-    if (problem.name === "AbortError") throw problem;
+    if (signal?.aborted && signal.reason?.name !== "TimeoutError") throw problem;
     throw new Unreachable("The service does not answer.");
   }
-  let read = null;
+}
+
+function readJson(text) {
   try {
-    read = JSON.parse(text);
+    return JSON.parse(text);
   } catch {
-    read = null;
+    return null;
   }
-  if (!answer.ok) throw new Refusal(answer.status, read?.error);
-  return { status: answer.status, text, json: read };
+}
+
+/** One request. @return {status, text, json} @throws Refusal, Unreachable */
+export async function ask(method, path, options = {}) {
+  const patience = AbortSignal.timeout(kPatience);
+  const signal = options.signal ? AbortSignal.any([options.signal, patience]) : patience;
+  const answer = await answerOf(method, path, { ...options, signal });
+  let text;
+  try {
+    text = await answer.text();
+  } catch (problem) {
+    if (options.signal?.aborted) throw problem;
+    throw new Unreachable("The service does not answer.");
+  }
+  const json = readJson(text);
+  if (!answer.ok) throw new Refusal(answer.status, json?.error);
+  return { status: answer.status, text, json };
 }
 
 export async function look(path, options = {}) {
@@ -52,6 +72,31 @@ export async function change(path, body = "", options = {}) {
   return (await ask("POST", `/api/v1/${path}`, { body, ...options })).json;
 }
 export const text = async (path) => (await ask("GET", `/api/v1/${path}`)).text;
+
+/** The bytes of an answer, as they are. */
+export async function bytesOf(path) {
+  const answer = await answerOf("GET", `/api/v1/${path}`);
+  if (!answer.ok) throw new Refusal(answer.status, readJson(await answer.text())?.error);
+  return answer.arrayBuffer();
+}
+
+/** A stream of server-sent events. @return what reads its text, piece by piece */
+export async function eventStream(path, signal) {
+  const answer = await answerOf("GET", `/api/v1/${path}`, { signal });
+  if (!answer.ok) throw new Refusal(answer.status, readJson(await answer.text())?.error);
+  return answer.body.pipeThrough(new TextDecoderStream()).getReader();
+}
+
+/** Saves an answer as a file. */
+export async function save(path, name) {
+  const answer = await answerOf("GET", `/api/v1/${path}`);
+  if (!answer.ok) throw new Refusal(answer.status, readJson(await answer.text())?.error);
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(await answer.blob());
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}
 
 /** Who this page is for, by certificate or by a session that began before. @return null for nobody */
 export async function findSession() {
@@ -64,11 +109,16 @@ export async function findSession() {
   return session;
 }
 export async function beginSession(token) {
-  await ask("POST", "/api/v1/session", { headers: { Authorization: `Bearer ${token}` } });
+  const begun = (await ask("POST", "/api/v1/session", { headers: { Authorization: `Bearer ${token}` } })).json;
+  localStorage.setItem(kSecret, begun.csrf);
   return findSession();
 }
 /** Ends the session, whoever it is of. */
 export async function endSession() {
-  await ask("DELETE", "/api/v1/session");
-  session = null;
+  try {
+    await ask("DELETE", "/api/v1/session");
+  } finally {
+    localStorage.removeItem(kSecret);
+    session = null;
+  }
 }

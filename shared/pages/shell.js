@@ -10,8 +10,10 @@ const said = document.getElementById("said");
 let shown = 0;  // views, so that a slow one does not come over a newer
 let leave = null;
 
-export function tell(problem) {
+/** @param of "refresh": it goes by itself when a refresh succeeds */
+export function tell(problem, of = "") {
   said.textContent = problem ? problem.message || String(problem) : "";
+  said.dataset.of = of;
 }
 
 /** A button that is out of use while what it does is under way, and that tells what goes wrong.
@@ -76,16 +78,20 @@ export function shell(routes, logIn) {
       document.title = `${place.querySelector("h1")?.textContent || "Undertone"} - Undertone`;
       if (!refresh) return;
       leave = refresh.leave || null;
-      follow(async () => {
+      const first = { problem: null, over: false };
+      await follow(async () => {
         try {
           await refresh();
+          if (said.dataset.of === "refresh") tell(null);
         } catch (problem) {
           if (number !== shown) return;
           if (gone(problem)) nobody();
-          else if (!(problem instanceof Unreachable)) tell(problem);  // the sign says that there is no answer
+          else if (!first.over) first.problem = problem;
+          else if (!(problem instanceof Unreachable)) tell(problem, "refresh");  // the sign says that there is no answer
         }
-      });
-      await refresh();
+        first.over = true;
+      })();
+      if (first.problem && number === shown) throw first.problem;
     } catch (problem) {
       if (number !== shown) return;
       if (gone(problem)) nobody();
@@ -103,10 +109,7 @@ export function shell(routes, logIn) {
     document.getElementById("who").textContent = session.role === "viewer" ? `${session.who}, who looks` : session.who;
     document.getElementById("leave").hidden = !session.ends;  // a certificate is the browser's
     await route();
-    connect(async () => {
-      // The service may be away, or the session may have ended: only the second is a reason to log in again.
-      if (await findSession().catch(() => whoAmI()) === null) nobody();
-    });
+    connect(nobody);
   }
 
   document.getElementById("leave").addEventListener("click", async () => {

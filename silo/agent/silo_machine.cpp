@@ -447,9 +447,10 @@ std::vector<Action> SiloMachine::on(const wire::JobOffer& offer, const std::vect
   if (*out) {
     const Result<std::optional<Decision>> decision = setup_.desk.decision(offer.run);
     const bool refused = decision && *decision == Decision::Refused;
-    const Result<std::string> why = setup_.desk.reason(offer.run);
+    const Result<OwnersWord> word = setup_.desk.word(offer.run);
     refuse_job(offer.run, refused ? wire::Refusal::Owner : wire::Refusal::Withdrawn, ObjectionKind::Owner,
-               "a person at the institution refused it" + (why && !why->empty() ? ": " + *why : ""), actions);
+               "a person at the institution refused it" + (word && !word->reason.empty() ? ": " + word->reason : ""),
+               actions);
     return actions;
   }
   const bool known = setup_.ledger.account(offer.run) != nullptr;

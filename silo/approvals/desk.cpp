@@ -13,7 +13,8 @@ constexpr const char* kDeskSchema =
     " dataset TEXT NOT NULL, job BLOB NOT NULL, decision TEXT NOT NULL, first_seen INTEGER NOT NULL,"
     " last_seen INTEGER NOT NULL DEFAULT 0);"
     "CREATE TABLE IF NOT EXISTS switches (name TEXT PRIMARY KEY);"
-    "CREATE TABLE IF NOT EXISTS reasons (run BLOB PRIMARY KEY, reason TEXT NOT NULL) WITHOUT ROWID;";
+    "CREATE TABLE IF NOT EXISTS words (run BLOB PRIMARY KEY, who TEXT NOT NULL, reason TEXT NOT NULL,"
+    " at INTEGER NOT NULL) WITHOUT ROWID;";
 
 constexpr std::array kDecisions = {Decision::Waiting, Decision::Approved, Decision::Refused, Decision::Withdrawn};
 constexpr std::int64_t kOffersKept = 10'000;
@@ -145,13 +146,13 @@ Status Desk::forget_waiting(const RunId& run) {
   });
 }
 
-Result<std::string> Desk::reason(const RunId& run) {
-  UNDERTONE_TRY(store::Statement row, database_->prepare("SELECT reason FROM reasons WHERE run = ?"));
+Result<OwnersWord> Desk::word(const RunId& run) {
+  UNDERTONE_TRY(store::Statement row, database_->prepare("SELECT who, reason, at FROM words WHERE run = ?"));
   UNDERTONE_TRY(const bool found, row.bind_blob(1, run.bytes()).step());
-  return found ? row.bytes(0) : std::string();
+  return found ? OwnersWord{row.bytes(0), row.bytes(1), row.integer(2)} : OwnersWord();
 }
 
-Result<bool> Desk::decide(const RunId& run, Decision to, const std::string& reason) {
+Result<bool> Desk::decide(const RunId& run, Decision to, const OwnersWord& word) {
   bool made = false;
   const Status done = database_->transaction([&]() -> Status {
     UNDERTONE_TRY(const std::optional<Decision> known, decision(run));
@@ -163,14 +164,10 @@ Result<bool> Desk::decide(const RunId& run, Decision to, const std::string& reas
         database_->prepare("INSERT INTO offers (run, dataset, job, decision, first_seen) VALUES (?, '', x'', ?, 0)"
                            " ON CONFLICT (run) DO UPDATE SET decision = excluded.decision"));
     UNDERTONE_TRY(put.bind_blob(1, run.bytes()).bind_text(2, to_string(to)).run());
-    // Reasons of offers that made room are kept no longer.
-    UNDERTONE_TRY(database_->execute("DELETE FROM reasons WHERE run NOT IN (SELECT run FROM offers)"));
-    UNDERTONE_TRY(store::Statement said,
-                  database_->prepare(reason.empty() ? "DELETE FROM reasons WHERE run = ?1"
-                                                    : "INSERT OR REPLACE INTO reasons VALUES (?1, ?2)"));
-    said.bind_blob(1, run.bytes());
-    if (!reason.empty()) said.bind_text(2, reason);
-    return said.run();
+    // Words about offers that made room are kept no longer.
+    UNDERTONE_TRY(database_->execute("DELETE FROM words WHERE run NOT IN (SELECT run FROM offers)"));
+    UNDERTONE_TRY(store::Statement said, database_->prepare("INSERT OR REPLACE INTO words VALUES (?, ?, ?, ?)"));
+    return said.bind_blob(1, run.bytes()).bind_text(2, word.who).bind_text(3, word.reason).bind(4, word.at).run();
   });
   if (!done) return done.error();
   return made;

@@ -15,6 +15,13 @@ namespace undertone::silo {
 enum class Decision { Waiting, Approved, Refused, Withdrawn };
 [[nodiscard]] const char* to_string(Decision decision) noexcept;
 
+/// Who decided about a run, when, and why.
+struct OwnersWord {
+  std::string who = {};     // "anna, by the command"; empty where nobody kept it
+  std::string reason = {};  // in the owner's words; empty where they said nothing
+  std::int64_t at = 0;      // seconds since 1970
+};
+
 /// A job that was offered and that the policy allowed then, as the owner sees it.
 struct DeskOffer {
   RunId run;
@@ -46,10 +53,10 @@ class Desk {
   [[nodiscard]] Status forget_waiting(const RunId& run);
   /// For a run the desk does not know, only withdrawing makes sense. A withdrawn run stays withdrawn.
   /// @return whether the decision could be made
-  /// @param reason why, in the owner's words; empty: none
-  [[nodiscard]] Result<bool> decide(const RunId& run, Decision decision, const std::string& reason = "");
-  /// What the owner said to their last decision; empty where they said nothing.
-  [[nodiscard]] Result<std::string> reason(const RunId& run);
+  /// @param word who decided, when, and why
+  [[nodiscard]] Result<bool> decide(const RunId& run, Decision decision, const OwnersWord& word = {});
+  /// What is known of the owner's last decision.
+  [[nodiscard]] Result<OwnersWord> word(const RunId& run);
   [[nodiscard]] Result<std::vector<DeskOffer>> offers();
 
   /// What came of offers that neither wait nor were accepted.

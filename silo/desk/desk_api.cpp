@@ -167,7 +167,8 @@ http::Reply decided(const OwnerOptions& options, const Words& path, const http::
       return http::error_reply(413, "limit_exceeded", fmt::format("a reason has {} bytes at most", kOwnersReasonMax));
     if (const Status allowed = check_decision(files, run, kDecision, options.noise); !allowed)
       return refusal(allowed.error());
-    if (const Status made = decide(files, run, kDecision, request.body); !made) return refusal(made.error());
+    if (const Status made = decide(files, run, kDecision, "the page", request.body); !made)
+      return refusal(made.error());
     http::Reply reply = json_reply({{"run", run.run.hex()}, {"decision", to_string(kDecision)}});
     reply.event = fmt::format("job_{} run={} job={}", to_string(kDecision), run.run.hex(), quoted_text(run.name));
     return reply;

@@ -82,7 +82,7 @@ class DeskService {
     }
     http::Reply reply = api_.handle(request);
     if (reply.work) {
-      asio::awaitable<http::Reply> rest = aside_.answer(std::exchange(reply.work, nullptr));
+      asio::awaitable<http::Reply> rest = aside_.answer(request.who, std::exchange(reply.work, nullptr));
       reply = co_await std::move(rest);
     }
     if (!reply.event.empty()) {

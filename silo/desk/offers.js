@@ -1,4 +1,5 @@
 import { bytes, h, number, promised, show, state, table, time } from "/pages/dom.js";
+import { refreshNow } from "/pages/live.js";
 import { change, look } from "/pages/session.js";
 import { action } from "/pages/shell.js";
 
@@ -21,10 +22,18 @@ export async function view(place) {
   const waiting = h("section", {});
   const others = h("section", {});
   show(place, h("h1", {}, "Jobs"), top, waiting, others);
+  const switched = (to) => async () => {
+    await change(to);
+    await refreshNow();
+  };
+  let key = "";
   async function refresh() {
     const desk = await look("desk");
+    const now = JSON.stringify([desk.paused, desk.agent, desk.jobs]);
+    if (now === key) return;
+    key = now;
     show(top, standing(desk), h("p.row.actions", {}, desk.paused
-      ? action("Resume", () => change("resume")) : action("Pause: answer nothing", () => change("pause"))));
+      ? action("Resume", switched("resume")) : action("Pause: answer nothing", switched("pause"))));
     const asks = desk.jobs.filter((job) => job.state === "waiting");
     show(waiting, h("h2", {}, asks.length === 0 ? "No job waits for you" : `${asks.length} wait${asks.length === 1 ? "s" : ""} for you`),
       asks.map((job) => h("article.offer", {}, h("h3", {}, h("a", { href: `#/offers/${job.id}`, "data-key": `offer-${job.id}` }, job.name)),
@@ -46,7 +55,8 @@ function meaning(job) {
     h("p", {}, `Suppose that somebody knows every ${unit} of yours but one, listens to all that leaves, and holds two values for ` +
       `the last one for equally likely. Without the answers they guess right in 50 % of cases; with them in ${percent(job.right_guess)} ` +
       "at most."),
-    h("p", {}, job.delta > 0 ? `That may fail with a chance of 1 in ${number(1 / job.delta)}, for one ${unit}.` : "That never fails.")];
+    job.delta > 0 ? h("p", {}, `Delta, 1 in ${number(Math.floor(1 / job.delta))}, is counted in that: it stands for outcomes, as rare ` +
+      "as it says, from which more may be learned.") : null];
 }
 
 function example(job) {
@@ -105,8 +115,8 @@ export async function one(place, [id]) {
       example(job),
       h("h2", {}, "What it costs"),
       table("Epsilon and delta of this data set.", ["", "epsilon", "delta"], [
-        ["this job", promised(job.epsilon), number(job.delta)],
-        ...(budget ? [["reserved so far", promised(budget.reserved.epsilon), number(budget.reserved.delta)],
+        ["this job", promised(job.epsilon), promised(job.delta)],
+        ...(budget ? [["reserved so far", promised(budget.reserved.epsilon), promised(budget.reserved.delta)],
           ["left", number(budget.left.epsilon), number(budget.left.delta)],
           ["of", number(budget.total.epsilon), number(budget.total.delta)]] : [])]),
       meaning(job),
@@ -119,7 +129,7 @@ export async function one(place, [id]) {
     const may = { waiting: ["approve", "refuse", "withdraw"], approved: ["withdraw"], open: ["withdraw"] }[job.state] || [];
     const decide = (what) => async (reason) => {
       await change(`jobs/${id}/${what}`, reason);
-      await refresh();
+      await refreshNow();
     };
     show(buttons, may.length === 0 ? null : [h("h2", {}, "Your decision"), h("p.row.actions", {},
       may.includes("approve") ? h("button.main", { type: "button", "data-key": "approve", disabled: Boolean(job.refused_now), onclick: () =>

@@ -28,7 +28,7 @@ int decide(const OwnerOptions& options, Decision decision, const char* question,
   if (summary) fmt::print("{}", *summary);
   if (!summary && decision == Decision::Approved) return fail(summary.error(), kNo);
   if (!confirmed(options, question)) return kNo;
-  if (const Status made = decide(*files, **run, decision, reason); !made)
+  if (const Status made = decide(*files, **run, decision, "the command", reason); !made)
     return fail(made.error(), made.error().code == ErrorCode::InvalidArgument ? kNo : kCannotStart);
   fmt::print("{}\n", done);
   return kDone;

@@ -1,6 +1,9 @@
 #include "silo/owner/job_decisions.hpp"
 
+#include <array>
 #include <cmath>
+#include <pwd.h>
+#include <unistd.h>
 
 #include "shared/base/plain_text.hpp"
 #include "shared/service/clock.hpp"
@@ -20,6 +23,16 @@ Status note_refused(const Files& files, const KnownRun& run, const std::string& 
   return files.desk.desk->past().note(
       {run.run, run.dataset, run.name, PastOffer::Outcome::Refused, to_string(ObjectionKind::Owner),
        reason.empty() ? "you refused it" : "you refused it: " + reason, run.epsilon, run.delta, service::wall_clock()});
+}
+
+/// Of the user that this process is of.
+std::string user_name() {
+  std::array<char, 4096> space{};
+  passwd entry{};
+  passwd* found = nullptr;
+  if (getpwuid_r(getuid(), &entry, space.data(), space.size(), &found) == 0 && found != nullptr)
+    return plain_text(found->pw_name);
+  return fmt::format("user {}", getuid());
 }
 
 nlohmann::json parsed_body(const LedgerEntry& entry) { return nlohmann::json::parse(entry.body, nullptr, false); }
@@ -68,9 +81,10 @@ Status check_decision(const Files& files, const KnownRun& run, Decision decision
                                                      short_name(run.run), plain_text(refused))};
 }
 
-Status decide(const Files& files, const KnownRun& run, Decision decision, const std::string& reason) {
+Status decide(const Files& files, const KnownRun& run, Decision decision, const char* by, const std::string& reason) {
   const std::string said = plain_text(reason.substr(0, kOwnersReasonMax));
-  UNDERTONE_TRY(const bool made, files.desk.desk->decide(run.run, decision, said));
+  const OwnersWord word{fmt::format("{}, by {}", user_name(), by), said, service::wall_clock()};
+  UNDERTONE_TRY(const bool made, files.desk.desk->decide(run.run, decision, word));
   if (!made) return Error{ErrorCode::InvalidArgument, "this run was withdrawn; that is final"};
   return decision == Decision::Refused ? note_refused(files, run, said) : Status();
 }

@@ -21,10 +21,12 @@ inline constexpr std::size_t kOwnersReasonMax = 512;  // bytes of what an owner 
 /// Whether the owner can decide so: an approval is for what the agent would accept now.
 [[nodiscard]] Status check_decision(const Files& files, const KnownRun& run, Decision decision,
                                     crypto::NoiseKind noise);
-/// Enters the decision. It is on disk when this returns.
-/// @param reason of a refusal, in the owner's words; the coordinator is told it where policy.explain_refusals is "full"
+/// Enters the decision of the user that this process is of. It is on disk when this returns.
+/// @param by "the command" or "the page" @param reason of a refusal, in the owner's words; the coordinator is told it
+/// where policy.explain_refusals is "full"
 /// @return an error where the run was withdrawn before
-[[nodiscard]] Status decide(const Files& files, const KnownRun& run, Decision decision, const std::string& reason);
+[[nodiscard]] Status decide(const Files& files, const KnownRun& run, Decision decision, const char* by,
+                            const std::string& reason);
 
 [[nodiscard]] nlohmann::ordered_json to_json(const KnownRun& run);
 

@@ -64,6 +64,14 @@ class Federation:
         except OSError:
             return 0, {}, b""
 
+    def change_silo(self, silo: str, policy: dict[str, Any]) -> None:
+        """Change a silo's policy, and have its agent begin anew with it."""
+        file = self.folder / f"{silo}.json"
+        config = json.loads(file.read_text())
+        config["policy"].update(policy)
+        file.write_text(json.dumps(config))
+        self.kill(silo)
+
     def kill(self, name: str) -> None:
         """Kill one of its programs, which the demo starts again."""
         pid = int((self.folder / "pids" / f"{name}").read_text())
@@ -79,6 +87,23 @@ class Federation:
             except ProcessLookupError:
                 pass
             self.log.close()
+
+
+class Desk:
+    """`undertone-silo desk`: a silo's own page."""
+
+    def __init__(self, build: Path, config: Path):
+        self.process = subprocess.Popen([build / "silo" / "undertone-silo", "desk", "--config", config],
+                                        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        assert self.process.stdout is not None
+        self.process.stdout.readline()
+        self.address = self.process.stdout.readline().strip()
+
+    def stop(self) -> None:
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(timeout=30)
+        assert self.process.stdout is not None
+        self.process.stdout.close()
 
 
 class Browser:

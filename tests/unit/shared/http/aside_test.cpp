@@ -17,11 +17,12 @@ using std::chrono::milliseconds;
 
 class AsideTest : public ::testing::Test {
  protected:
-  void ask(Aside& aside, std::function<Reply()> work) {
-    asio::co_spawn(context_, aside.answer(std::move(work)), [this](const std::exception_ptr& failure, Reply reply) {
-      EXPECT_FALSE(failure);
-      replies_.push_back(std::move(reply));
-    });
+  void ask(Aside& aside, std::function<Reply()> work, const std::string& who = "alice") {
+    asio::co_spawn(context_, aside.answer(who, std::move(work)),
+                   [this](const std::exception_ptr& failure, Reply reply) {
+                     EXPECT_FALSE(failure);
+                     replies_.push_back(std::move(reply));
+                   });
   }
   void run_until(std::size_t count) {
     while (replies_.size() < count && context_.run_one_for(std::chrono::seconds(30)) > 0) {
@@ -53,21 +54,29 @@ TEST_F(AsideTest, OfMoreThanMayWaitTheLastAreRefusedAndTheOthersAnswered) {
   std::mutex mutex;
   std::condition_variable changed;
   bool open = false;
-  for (std::size_t i = 0; i < Aside::kWaitingMax + 3; ++i) {
-    ask(aside, [&] {
-      std::unique_lock lock(mutex);
-      changed.wait(lock, [&] { return open; });
-      return Reply{200, "text/plain", ""};
-    });
-  }
-  run_until(3);
+  const auto waits = [&] {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return open; });
+    return Reply{200, "text/plain", ""};
+  };
+  for (std::size_t i = 0; i < Aside::kOfCallerMax + 2; ++i) ask(aside, waits);
+  run_until(2);  // one caller leaves room for others
+  for (std::size_t i = Aside::kOfCallerMax; i < Aside::kWaitingMax + 3; ++i) ask(aside, waits, std::to_string(i));
+  run_until(5);
   for (const Reply& reply : replies_) EXPECT_EQ(reply.status, 429);
   {
     const std::lock_guard lock(mutex);
     open = true;
   }
   changed.notify_all();
-  run_until(Aside::kWaitingMax + 3);
+  run_until(Aside::kWaitingMax + 5);
+  EXPECT_EQ(replies_.back().status, 200);
+  ask(aside, waits, "late");  // what was made is not sent yet, and counts
+  run_until(Aside::kWaitingMax + 6);
+  EXPECT_EQ(replies_.back().status, 429);
+  replies_.clear();
+  ask(aside, waits, "late");
+  run_until(1);
   EXPECT_EQ(replies_.back().status, 200);
 }
 
