@@ -41,6 +41,7 @@
 #include "simulation/dealt_data.hpp"
 #include "simulation/simulate.hpp"
 #include "simulation/table_partition.hpp"
+#include "verifier/evidence_pack.hpp"
 #include "verifier/findings_json.hpp"
 #include "verifier/verification.hpp"
 
@@ -111,7 +112,40 @@ struct VerifyArguments {
   bool json = false;
 };
 
+/// A pack of evidence, with the ledgers that it holds.
+int run_verify_pack(const VerifyArguments& arguments) {
+  std::string folder = (std::filesystem::temp_directory_path() / "undertone-verify-XXXXXX").string();
+  if (::mkdtemp(folder.data()) == nullptr)
+    return service::fail({ErrorCode::StorageFailed, "no folder can be made for the ledgers"});
+  const verifier::PackFindings findings = verifier::verify_pack(arguments.ledger, folder, arguments.public_key);
+  std::error_code ignored;
+  std::filesystem::remove_all(folder, ignored);
+  if (arguments.json) {
+    nlohmann::ordered_json ledgers = nlohmann::ordered_json::array();
+    for (const verifier::PackedLedger& one : findings.ledgers) {
+      ledgers.push_back(verifier::to_json(one.findings));
+      ledgers.back()["signs_the_pack"] = one.is_signed;
+    }
+    fmt::print("{}\n", nlohmann::ordered_json{{"sound", findings.problems.empty()},
+                                              {"problems", findings.problems},
+                                              {"silo", findings.silo},
+                                              {"made_at", findings.made_at},
+                                              {"files", findings.files},
+                                              {"ledgers", std::move(ledgers)}}
+                           .dump(2));
+  } else {
+    for (const std::string& problem : findings.problems) fmt::print("{}: {}\n", arguments.ledger, problem);
+    for (const verifier::PackedLedger& one : findings.ledgers)
+      fmt::print("data set \"{}\": {} entries, epsilon {:.6f} and delta {:.3g} reserved, public key {}\n", one.dataset,
+                 one.findings.entries, one.findings.epsilon, one.findings.delta, one.findings.public_key);
+    fmt::print("evidence of {}, made at {}, {} files: {}\n", findings.silo, findings.made_at, findings.files,
+               findings.problems.empty() ? "sound" : "REFUSED");
+  }
+  return findings.problems.empty() ? service::kDone : service::kRefused;
+}
+
 int run_verify(const VerifyArguments& arguments) {
+  if (verifier::is_pack(arguments.ledger)) return run_verify_pack(arguments);
   verifier::LedgerExpectations expectations;
   if (!arguments.head.empty()) expectations.head = arguments.head;
   if (!arguments.dataset.empty()) expectations.dataset = arguments.dataset;
@@ -646,7 +680,7 @@ void add_lab_commands(CLI::App& app, Actions& actions, LabArguments& arguments) 
   CLI::App* verify_command =
       add(*ledger_command, actions, "verify", "Recompute a ledger with code that shares nothing with the silo's",
           [&] { return run_verify(verified); });
-  verify_command->add_option("ledger", verified.ledger, "the ledger's file")->required();
+  verify_command->add_option("ledger", verified.ledger, "the ledger's file, or a pack of evidence")->required();
   verify_command->add_option("--head", verified.head, "the head file that lives outside the ledger");
   verify_command->add_option("--dataset", verified.dataset, "the data set whose ledger this must be");
   verify_command->add_option("--public-key", verified.public_key, "the ledger's public key, hexadecimal");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -11,6 +12,7 @@
 #include "shared/preview/planned_releases.hpp"
 #include "silo/desk/desk_files.hpp"
 #include "silo/owner/agent_standing.hpp"
+#include "silo/owner/evidence_pack.hpp"
 #include "silo/owner/job_decisions.hpp"
 #include "verifier/findings_json.hpp"
 
@@ -21,6 +23,7 @@ using Json = nlohmann::ordered_json;
 using Words = std::vector<std::string>;  // of a path
 
 constexpr std::size_t kExampleNumbers = 6;
+constexpr std::size_t kPackBytesMax = std::size_t{1} << 30U;
 constexpr std::size_t kConfigBytesMax = std::size_t{1} << 20U;
 
 http::Reply json_reply(const Json& body) {
@@ -210,6 +213,25 @@ http::Reply verified(const OwnerOptions& options, const Words& /*path*/, const h
   return json_reply({{"ledgers", std::move(out)}});
 }
 
+/// A pack of one run, or of all.
+http::Reply evidence(const OwnerOptions& options, const Words& path, const http::Request& /*request*/) {
+  std::string pattern = (std::filesystem::temp_directory_path() / "undertone-pack-XXXXXX").string();
+  if (::mkdtemp(pattern.data()) == nullptr)
+    return http::error_reply(500, "storage_failed", "no folder can be made for the pack");
+  const std::filesystem::path folder = pattern;
+  const std::vector<std::string> runs = path.size() > 3 ? std::vector{path[3]} : std::vector<std::string>();
+  const Status written = write_evidence(options, runs, folder / "pack.zip");
+  Result<std::string> bytes =
+      written ? read_file(folder / "pack.zip", kPackBytesMax) : Result<std::string>(written.error());
+  std::error_code ignored;
+  std::filesystem::remove_all(folder, ignored);
+  if (!bytes) return refusal(bytes.error());
+  http::Reply reply{200, "application/zip", *std::move(bytes)};
+  reply.file_name = runs.empty() ? "evidence.zip" : fmt::format("evidence-{}.zip", runs.front().substr(0, 12));
+  reply.event = "evidence_made";
+  return reply;
+}
+
 http::Reply policy(const OwnerOptions& options, const Words& /*path*/, const http::Request& /*request*/) {
   const Result<std::string> text = read_file(options.config, kConfigBytesMax);
   if (!text) return refusal(text.error());
@@ -227,8 +249,10 @@ struct Route {
 const std::vector<Route>& routes() {
   static const std::vector<Route> kRoutes = {
       {"GET", {"api", "v1", "desk"}, overview},
+      {"GET", {"api", "v1", "evidence"}, evidence},
       {"GET", {"api", "v1", "policy"}, policy},
       {"GET", {"api", "v1", "jobs", "*"}, one_job},
+      {"GET", {"api", "v1", "jobs", "*", "evidence"}, evidence},
       {"GET", {"api", "v1", "jobs", "*", "releases"}, left_of_run},
       {"POST", {"api", "v1", "jobs", "*", "approve"}, decided<Decision::Approved>},
       {"POST", {"api", "v1", "jobs", "*", "refuse"}, decided<Decision::Refused>},

@@ -1,5 +1,5 @@
 import { h, number, show, state, table } from "/pages/dom.js";
-import { change, look } from "/pages/session.js";
+import { change, look, save } from "/pages/session.js";
 import { action } from "/pages/shell.js";
 
 export async function view(place) {
@@ -15,8 +15,8 @@ export async function view(place) {
           : "The ledger does not keep the rules. Stop the agent and ask whoever knows: nothing must be answered from it."),
         one.problems?.length ? h("ul", {}, one.problems.map((problem) => h("li.void", {}, problem))) : null,
         one.runs?.length ? table("Runs.", ["run", "state", "answers", "epsilon reserved", "epsilon spent"], one.runs.slice(-200).reverse()
-          .map((run) => [run.run.slice(64, 76), run.state, String(run.releases), number(run.epsilon_reserved), number(run.epsilon_spent)])) : null)));
-    }, ".main")), found);
+          .map((run) => [run.run.slice(64, 76), run.state, String(run.releases), number(run.epsilon), number(run.epsilon_odometer)])) : null)));
+    }, ".main"), action("Evidence pack of all runs", () => save("evidence", "evidence.zip"))), found);
   return null;
 }
 

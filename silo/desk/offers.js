@@ -1,6 +1,6 @@
 import { bytes, h, number, promised, show, state, table, time } from "/pages/dom.js";
 import { refreshNow } from "/pages/live.js";
-import { change, look } from "/pages/session.js";
+import { change, look, save } from "/pages/session.js";
 import { action } from "/pages/shell.js";
 
 const percent = (share) => `${number(100 * share)} %`;
@@ -87,11 +87,13 @@ export async function one(place, [id]) {
   const left = h("section", {});
   show(place, main, buttons, left);
   let shownValues = false;
+  let shownState = "";
   let key = "";
 
   async function showLeft() {
     const found = (await look(`jobs/${id}/releases${shownValues ? "?values=1" : ""}`)).releases;
-    show(left, h("h2", {}, "What has left"), found.length === 0 ? h("p.quiet", {}, "Nothing has left for this run.")
+    show(left, h("h2", {}, "What has left"), ["open", "ended", "withdrawn"].includes(shownState) ? h("p.row.actions", {},
+      action("Evidence pack of this run", () => save(`jobs/${id}/evidence`, `evidence-${id}.zip`))) : null, found.length === 0 ? h("p.quiet", {}, "Nothing has left for this run.")
       : [h("p.row.actions", {}, action(shownValues ? "Hide the numbers" : "Show the numbers", async () => {
         shownValues = !shownValues;
         await showLeft();
@@ -106,6 +108,7 @@ export async function one(place, [id]) {
     const now = JSON.stringify([job.state, job.releases, job.reason, job.budget, job.refused_now]);
     if (now === key) return;
     key = now;
+    shownState = job.state;
     const budget = job.budget;
     show(main, h("h1", {}, job.name || job.id, " ", state(job.state)),
       h("p.quiet", {}, `${job.asked_by} asks, run ${job.id}, `, time(job.at), `, of the data set "${job.dataset}".`),

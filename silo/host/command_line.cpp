@@ -11,6 +11,7 @@
 #include "shared/service/suggestion.hpp"
 #include "shared/store/wiped_memory.hpp"
 #include "silo/desk/desk_service.hpp"
+#include "silo/owner/evidence_pack.hpp"
 #include "silo/owner/exit_code.hpp"
 #include "silo/owner/owner_commands.hpp"
 
@@ -39,6 +40,8 @@ std::vector<service::Example> examples(const std::string& program) {
       of("run", "Connect to the coordinator and serve until SIGTERM."),
       of("jobs", "Jobs that wait, that run, that ended and that were refused, with the reasons."),
       of("approve breast-cancer", "Read what the job would release and cost, then take part in it, or not."),
+      of("evidence breast-cancer --out pack.zip",
+         "For an evaluator: everything about this run, signed by the ledger's key."),
       of("desk", "The same in a browser: offers, what they cost, decisions, budget, ledger."),
       of("budget --dataset main", "What the policy grants, what is reserved, what is left."),
       of("releases breast-cancer --values --json", "Exactly what left the building in a run, with the numbers."),
@@ -123,6 +126,17 @@ int silo_main(int argc, char** argv, const char* program, crypto::NoiseKind nois
                                 [&] { return show_budget(options); })));
   add(app, "health", "Say whether an agent here is connected to the coordinator; for supervisors",
       [&] { return check_health(options); });
+  std::vector<std::string> evidenced;
+  std::string pack = "evidence.zip";
+  CLI::App* evidence = takes_dataset(add(
+      app, "evidence", "Write a pack for an evaluator: jobs, decisions, statements, what left, and the ledgers", [&] {
+        const Status written = write_evidence(options, evidenced, pack);
+        if (!written) return fail(written.error());
+        fmt::print("{} is a pack of evidence; `undertone ledger verify {}` checks it.\n", pack, pack);
+        return static_cast<int>(kDone);
+      }));
+  evidence->add_option("runs", evidenced, "beginnings of ids, or jobs' names; all that were accepted without them");
+  evidence->add_option("--out", pack, "the file")->capture_default_str();
   std::uint16_t desk_port = 0;
   add(app, "desk", "Open the desk: a page in your browser for offers, budget and ledger", [&] {
     return serve_desk(options, desk_port);

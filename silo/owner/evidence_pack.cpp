@@ -1,0 +1,307 @@
+#include "silo/owner/evidence_pack.hpp"
+
+#include <map>
+#include <minizip/zip.h>
+#include <openssl/crypto.h>
+#include <sqlite3.h>
+
+#include "shared/base/files.hpp"
+#include "shared/preview/planned_releases.hpp"
+#include "shared/report/html.hpp"
+#include "shared/report/page_assets.hpp"
+#include "shared/service/clock.hpp"
+#include "shared/service/program.hpp"
+#include "silo/owner/job_decisions.hpp"
+#include "verifier/findings_json.hpp"
+
+namespace undertone::silo {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Pack = std::map<std::string, std::string>;  // bytes by name
+
+constexpr std::size_t kStatementBytesMax = std::size_t{4} << 20U;
+constexpr std::size_t kLedgerBytesMax = std::size_t{4} << 30U;
+constexpr std::size_t kConfigBytesMax = std::size_t{1} << 20U;
+constexpr int kCopies = 10;  // of a ledger, until its head stood still meanwhile
+
+std::string text_of(const Json& value) { return value.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
+
+/// A copy of a ledger and the head that was outside it at that moment.
+Status add_ledger(const DatasetConfig& dataset, const LedgerView& view, const std::filesystem::path& folder,
+                  Pack& pack) {
+  for (int i = 0; i < kCopies; ++i) {
+    UNDERTONE_TRY(const std::string head, read_file(dataset.ledger_head, kConfigBytesMax));
+    const std::filesystem::path copy = folder / fmt::format("{}-{}.sqlite", dataset.name, i);
+    UNDERTONE_TRY(view.database->copy_to(copy));
+    UNDERTONE_TRY(const std::string after, read_file(dataset.ledger_head, kConfigBytesMax));
+    if (head != after) continue;  // the agent has answered meanwhile
+    UNDERTONE_TRY(pack[fmt::format("ledgers/{}.sqlite", dataset.name)], read_file(copy, kLedgerBytesMax));
+    pack[fmt::format("ledgers/{}.head.json", dataset.name)] = head;
+    const std::filesystem::path copied_head = folder / (dataset.name + ".head.json");
+    UNDERTONE_TRY(write_file_atomically(copied_head, head));
+    pack[fmt::format("ledgers/{}.verdict.json", dataset.name)] =
+        text_of(verifier::to_json(verifier::verify_ledger(copy, {copied_head, dataset.name, {}})));
+    return {};
+  }
+  return Error{ErrorCode::StorageFailed, "the agent answers without a pause: ask again when it does not"};
+}
+
+/// What one run's part of the page shows.
+struct RunPart {
+  const KnownRun* run = nullptr;
+  std::string summary;
+  std::string statement;
+  std::string decided;
+  std::size_t answers = 0;
+};
+
+Result<RunPart> add_run(const Files& files, const KnownRun& run, Pack& pack) {
+  RunPart part{&run, "", "", "", 0};
+  const std::string folder = fmt::format("runs/{}/", short_name(run.run));
+  if (!run.job_bytes.empty()) pack[folder + "job.json"] = run.job_bytes;
+  const Result<std::string> summary = summary_of(files, run);
+  part.summary = summary ? *summary : summary.error().message + "\n";
+  pack[folder + "summary.txt"] = part.summary;
+  if (const Result<planning::Plan> plan = plan_of(files, run); plan) {
+    Json releases = Json::array();
+    for (const preview::PlannedRelease& one : preview::releases_of(*plan)) {
+      releases.push_back(preview::to_json(one));
+      releases.back()["in_words"] = preview::describe(one);
+    }
+    pack[folder + "plan.json"] = text_of({{"accountant", plan->accountant()},
+                                          {"epsilon", plan->epsilon().value_rounded_up()},
+                                          {"delta", plan->delta().value_rounded_up()},
+                                          {"releases", std::move(releases)}});
+  }
+  UNDERTONE_TRY(const OwnersWord word, files.desk.desk->word(run.run));
+  part.decided = word.who.empty() ? "nobody was asked, or it was not kept: the policy decided"
+                                  : fmt::format("{} on {}", word.who, service::utc_minute(word.at));
+  pack[folder + "decision.json"] = text_of({{"state", run.state},
+                                            {"who", word.who},
+                                            {"at", word.at == 0 ? "" : service::utc_time(word.at)},
+                                            {"reason", word.reason},
+                                            {"reserved_at", run.at}});
+  for (const char* ending : {".txt", ".json"}) {
+    const Result<std::string> statement =
+        read_file(files.config.statements / (run.run.hex() + ending), kStatementBytesMax);
+    if (!statement) continue;
+    pack[folder + "statement" + ending] = *statement;
+    if (ending == std::string_view(".txt")) part.statement = *statement;
+  }
+  Json left;
+  UNDERTONE_TRY(releases_json(files, run, false, left));
+  part.answers = left.size();
+  pack[folder + "releases.json"] = text_of({{"run", run.run.hex()}, {"releases", std::move(left)}});
+  return part;
+}
+
+std::string section(const std::string& title, const std::string& content) {
+  return fmt::format("<section><h2>{}</h2>\n{}</section>\n", report::escape_html(title), content);
+}
+std::string paragraph(const std::string& text) { return fmt::format("<p>{}</p>\n", report::escape_html(text)); }
+std::string verbatim(const std::string& text) { return fmt::format("<pre>{}</pre>\n", report::escape_html(text)); }
+
+/// The page that leads through the pack, under what NIST SP 800-226 has an evaluator ask.
+std::string page_of(const Files& files, const std::vector<RunPart>& parts, const Pack& pack,
+                    const std::string& made_at) {
+  report::HtmlTable runs{"Runs of this pack. An epsilon is of the whole run, for each unit, whoever listens.",
+                         {"job", "run", "data set", "state", "decided by", "answers", "epsilon", "delta"},
+                         {},
+                         ""};
+  for (const RunPart& part : parts) {
+    const KnownRun& run = *part.run;
+    runs.rows.push_back({run.name, short_name(run.run), run.dataset, run.state, part.decided,
+                         std::to_string(part.answers), fmt::format("{:.6g}", run.epsilon),
+                         fmt::format("{:.3g}", run.delta)});
+  }
+  report::HtmlTable budgets{"What the policy grants each data set, and what its ledger has reserved.",
+                            {"data set", "protects each", "epsilon granted", "reserved", "delta granted", "reserved"},
+                            {},
+                            ""};
+  const Budget& total = files.config.policy.total;
+  std::string verdicts;
+  for (const DatasetConfig& dataset : files.config.datasets) {
+    const Budget reserved = reserved_of(files, dataset.name);
+    budgets.rows.push_back({dataset.name, std::string(releases::to_string(dataset.unit())),
+                            fmt::format("{:.6g}", total.epsilon.value_rounded_down()),
+                            fmt::format("{:.6g}", reserved.epsilon.value_rounded_up()),
+                            fmt::format("{:.3g}", total.delta.value_rounded_down()),
+                            fmt::format("{:.3g}", reserved.delta.value_rounded_up())});
+    const auto verdict = pack.find(fmt::format("ledgers/{}.verdict.json", dataset.name));
+    if (verdict == pack.end()) continue;
+    const Json read = Json::parse(verdict->second, nullptr, false);
+    verdicts += paragraph(fmt::format("Data set \"{}\": {} entries, {}.", dataset.name, read.value("entries", 0),
+                                      read.value("sound", false) ? "sound" : "REFUSED: see the verdict"));
+  }
+  std::string summaries;
+  std::string statements;
+  for (const RunPart& part : parts) {
+    summaries += verbatim(part.summary);
+    statements += part.statement.empty()
+                      ? paragraph(fmt::format("Run {} has no statement yet.", short_name(part.run->run)))
+                      : verbatim(part.statement);
+  }
+  const std::string body =
+      section("What this is",
+              paragraph(fmt::format(
+                  "Evidence of the silo {} of {}, made on {} by {}. manifest.json lists every file with its "
+                  "SHA-256 and is signed by the key of each ledger; \"undertone ledger verify PACK\" checks "
+                  "all of it.",
+                  files.config.id.name(), files.config.consortium, made_at, service::kSilo.build())) +
+                  report::to_html(runs)) +
+      section("Privacy parameters and the unit of privacy", report::to_html(budgets) + summaries) +
+      section(
+          "Trust model",
+          paragraph(
+              "The silo trusts nobody: whatever it sends is differentially private for each unit, whoever listens, the "
+              "coordinator and the other silos among them (inter-silo record-level differential privacy). Neighbours "
+              "differ in one unit that is replaced by another. The policy below bounds what the agent may accept, and "
+              "no "
+              "message changes clip, noise, sampling or the number of answers.") +
+              verbatim(pack.at("policy.json"))) +
+      section("Mechanisms and composition",
+              paragraph(
+                  "runs/RUN/plan.json has every planned release with its noise, and the accountant. Certified numeric "
+                  "accountants bound the composition from above. Source and argument: docs/accounting.md and "
+                  "docs/privacy.md of the program.")) +
+      section(
+          "Implementation: randomness, arithmetic, side channels",
+          paragraph("Noise is drawn from the operating system's randomness through AES-256 in counter mode, exactly, "
+                    "on integer "
+                    "lattices. Sensitivity is enforced by clipping with proven bounds on rounding. When the silo "
+                    "answers is a "
+                    "channel of its own, which a release interval of the policy closes; each statement says whether.") +
+              statements) +
+      section("Budget and ledger",
+              verdicts + paragraph("ledgers/ has each ledger as it is, with every answer that left, the head "
+                                   "that was kept outside it, and the verdict of separately written code.")) +
+      section(
+          "Data exposure and access",
+          paragraph(
+              "Records stay in the institution's files; the agent reads them, and nothing in this pack is of a record "
+              "but what has left already. decision.json of each run says which user of this machine decided, by the "
+              "command or by the page. Who may use this machine is the institution's to say.")) +
+      section("Versions", verbatim(pack.at("versions.json")));
+  return fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta "
+      "http-equiv=\"Content-Security-Policy\" "
+      "content=\"default-src 'none'; style-src {}; base-uri 'none'; form-action 'none'\">\n<meta name=\"viewport\" "
+      "content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light "
+      "dark\">\n<title>Evidence "
+      "of {}</title>\n<style>{}</style>\n</head>\n<body>\n<header><h1>Evidence of "
+      "{}</h1></header>\n<main>\n{}</main>\n</body>\n"
+      "</html>\n",
+      report::content_hash(report::kPageStyle), report::escape_html(files.config.id.name()), report::kPageStyle,
+      report::escape_html(files.config.id.name()), body);
+}
+
+Json versions() {
+  return {{"program", service::kSilo.build()},
+          {"openssl", OpenSSL_version(OPENSSL_VERSION)},
+          {"sqlite", sqlite3_libversion()},
+          {"zlib", zlibVersion()},
+          {"fmt", FMT_VERSION}};
+}
+
+Status write_archive(const Pack& pack, const std::filesystem::path& out) {
+  const std::filesystem::path beside = out.string() + ".new";
+  zipFile zip = zipOpen64(beside.c_str(), APPEND_STATUS_CREATE);
+  if (zip == nullptr) return Error{ErrorCode::StorageFailed, fmt::format("{}: cannot be made", beside.string())};
+  bool good = true;
+  for (const auto& [name, bytes] : pack) {
+    zip_fileinfo about{};
+    about.tmz_date = {0, 0, 0, 1, 0, 1980};  // the manifest says when
+    good = good && zipOpenNewFileInZip64(zip, name.c_str(), &about, nullptr, 0, nullptr, 0, nullptr, Z_DEFLATED,
+                                         Z_DEFAULT_COMPRESSION, 1) == ZIP_OK;
+    for (std::size_t at = 0; good && at < bytes.size();) {
+      const std::size_t size = std::min<std::size_t>(bytes.size() - at, std::size_t{1} << 30U);
+      good = zipWriteInFileInZip(zip, bytes.data() + at, static_cast<unsigned>(size)) == ZIP_OK;
+      at += size;
+    }
+    good = good && zipCloseFileInZip(zip) == ZIP_OK;
+  }
+  good = zipClose(zip, nullptr) == ZIP_OK && good;
+  std::error_code error;
+  if (good) std::filesystem::rename(beside, out, error);
+  if (!good || error) {
+    std::filesystem::remove(beside, error);
+    return Error{ErrorCode::StorageFailed, fmt::format("{}: cannot be written", out.string())};
+  }
+  return make_private_file(out);
+}
+
+/// A folder for copies, gone at the end.
+class Scratch {
+ public:
+  Scratch() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "undertone-evidence-XXXXXX").string();
+    if (::mkdtemp(pattern.data()) != nullptr) path_ = pattern;
+  }
+  ~Scratch() {
+    std::error_code ignored;
+    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace
+
+Status write_evidence(const OwnerOptions& options, const std::vector<std::string>& runs,
+                      const std::filesystem::path& out) {
+  UNDERTONE_TRY(const Files files, open_files(options));
+  if (files.ledgers.empty())
+    return Error{ErrorCode::InvalidArgument, "there is no ledger yet, whose key could sign a pack"};
+  const Scratch scratch;
+  if (scratch.path().empty()) return Error{ErrorCode::StorageFailed, "no folder can be made for the copies"};
+  std::vector<const KnownRun*> chosen;
+  for (const std::string& word : runs) {
+    UNDERTONE_TRY(const KnownRun* run, find_run(files, word, {"open", "ended", "returned", "withdrawn"}));
+    chosen.push_back(run);
+  }
+  if (runs.empty()) {
+    for (const KnownRun& run : files.runs)
+      if (run.account != nullptr) chosen.push_back(&run);
+  }
+  Pack pack;
+  std::vector<RunPart> parts;
+  for (const KnownRun* run : chosen) {
+    UNDERTONE_TRY(RunPart part, add_run(files, *run, pack));
+    parts.push_back(std::move(part));
+  }
+  UNDERTONE_TRY(const std::string config, read_file(options.config, kConfigBytesMax));
+  const Json read = Json::parse(config, nullptr, false);
+  pack["policy.json"] = text_of(read.is_object() && read.contains("policy") ? read["policy"] : Json(nullptr));
+  pack["versions.json"] = text_of(versions());
+  Json ledgers = Json::array();
+  for (const auto& [dataset, view] : files.ledgers) {
+    UNDERTONE_TRY(add_ledger(*config_of(files.config, dataset), view, scratch.path(), pack));
+    ledgers.push_back({{"dataset", dataset},
+                       {"ledger", to_hex(view.ledger->head().ledger)},
+                       {"public_key", to_hex(view.key->public_key())}});
+  }
+  const std::string made_at = service::utc_time(service::wall_clock());
+  pack["evidence.html"] = page_of(files, parts, pack, made_at);
+  Json manifest = {{"format", "undertone.evidence/1"},      {"silo", files.config.id.name()},
+                   {"consortium", files.config.consortium}, {"made_at", made_at},
+                   {"ledgers", std::move(ledgers)},         {"files", Json::object()}};
+  for (const auto& [name, bytes] : pack) manifest["files"][name] = to_hex(sha256(bytes));
+  const std::string listed = text_of(manifest);
+  Json signatures = Json::object();
+  for (const auto& [dataset, view] : files.ledgers) {
+    std::string message = "undertone evidence pack 1";
+    message += as_bytes(view.ledger->head().ledger);
+    message += as_bytes(sha256(listed));
+    signatures[dataset] = to_hex(view.key->sign(message));
+  }
+  pack["manifest.json"] = listed;
+  pack["signatures.json"] = text_of(signatures);
+  return write_archive(pack, out);
+}
+
+}  // namespace undertone::silo
