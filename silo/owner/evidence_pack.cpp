@@ -22,26 +22,26 @@ using Pack = std::map<std::string, std::string>;  // bytes by name
 
 constexpr std::size_t kStatementBytesMax = std::size_t{4} << 20U;
 constexpr std::size_t kLedgerBytesMax = std::size_t{4} << 30U;
-constexpr std::size_t kConfigBytesMax = std::size_t{1} << 20U;
+constexpr std::size_t kSmallFileBytesMax = std::size_t{1} << 20U;
 constexpr int kCopies = 10;  // of a ledger, until its head stood still meanwhile
 
-std::string text_of(const Json& value) { return value.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
+std::string json_text(const Json& value) { return value.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
 
 /// A copy of a ledger and the head that was outside it at that moment.
 Status add_ledger(const DatasetConfig& dataset, const LedgerView& view, const std::filesystem::path& folder,
                   Pack& pack) {
   for (int i = 0; i < kCopies; ++i) {
-    UNDERTONE_TRY(const std::string head, read_file(dataset.ledger_head, kConfigBytesMax));
+    UNDERTONE_TRY(const std::string head, read_file(dataset.ledger_head, kSmallFileBytesMax));
     const std::filesystem::path copy = folder / fmt::format("{}-{}.sqlite", dataset.name, i);
     UNDERTONE_TRY(view.database->copy_to(copy));
-    UNDERTONE_TRY(const std::string after, read_file(dataset.ledger_head, kConfigBytesMax));
+    UNDERTONE_TRY(const std::string after, read_file(dataset.ledger_head, kSmallFileBytesMax));
     if (head != after) continue;  // the agent has answered meanwhile
     UNDERTONE_TRY(pack[fmt::format("ledgers/{}.sqlite", dataset.name)], read_file(copy, kLedgerBytesMax));
     pack[fmt::format("ledgers/{}.head.json", dataset.name)] = head;
     const std::filesystem::path copied_head = folder / (dataset.name + ".head.json");
     UNDERTONE_TRY(write_file_atomically(copied_head, head));
     pack[fmt::format("ledgers/{}.verdict.json", dataset.name)] =
-        text_of(verifier::to_json(verifier::verify_ledger(copy, {copied_head, dataset.name, {}})));
+        json_text(verifier::to_json(verifier::verify_ledger(copy, {copied_head, dataset.name, {}})));
     return {};
   }
   return Error{ErrorCode::StorageFailed, "the agent answers without a pause: ask again when it does not"};
@@ -69,7 +69,7 @@ Result<RunPart> add_run(const Files& files, const KnownRun& run, Pack& pack) {
       releases.push_back(preview::to_json(one));
       releases.back()["in_words"] = preview::describe(one);
     }
-    pack[folder + "plan.json"] = text_of({{"accountant", plan->accountant()},
+    pack[folder + "plan.json"] = json_text({{"accountant", plan->accountant()},
                                           {"epsilon", plan->epsilon().value_rounded_up()},
                                           {"delta", plan->delta().value_rounded_up()},
                                           {"releases", std::move(releases)}});
@@ -77,7 +77,7 @@ Result<RunPart> add_run(const Files& files, const KnownRun& run, Pack& pack) {
   UNDERTONE_TRY(const OwnersWord word, files.desk.desk->word(run.run));
   part.decided = word.who.empty() ? "nobody was asked, or it was not kept: the policy decided"
                                   : fmt::format("{} on {}", word.who, service::utc_minute(word.at));
-  pack[folder + "decision.json"] = text_of({{"state", run.state},
+  pack[folder + "decision.json"] = json_text({{"state", run.state},
                                             {"who", word.who},
                                             {"at", word.at == 0 ? "" : service::utc_time(word.at)},
                                             {"reason", word.reason},
@@ -92,7 +92,7 @@ Result<RunPart> add_run(const Files& files, const KnownRun& run, Pack& pack) {
   Json left;
   UNDERTONE_TRY(releases_json(files, run, false, left));
   part.answers = left.size();
-  pack[folder + "releases.json"] = text_of({{"run", run.run.hex()}, {"releases", std::move(left)}});
+  pack[folder + "releases.json"] = json_text({{"run", run.run.hex()}, {"releases", std::move(left)}});
   return part;
 }
 
@@ -274,10 +274,10 @@ Status write_evidence(const OwnerOptions& options, const std::vector<std::string
     UNDERTONE_TRY(RunPart part, add_run(files, *run, pack));
     parts.push_back(std::move(part));
   }
-  UNDERTONE_TRY(const std::string config, read_file(options.config, kConfigBytesMax));
+  UNDERTONE_TRY(const std::string config, read_file(options.config, kSmallFileBytesMax));
   const Json read = Json::parse(config, nullptr, false);
-  pack["policy.json"] = text_of(read.is_object() && read.contains("policy") ? read["policy"] : Json(nullptr));
-  pack["versions.json"] = text_of(versions());
+  pack["policy.json"] = json_text(read.is_object() && read.contains("policy") ? read["policy"] : Json(nullptr));
+  pack["versions.json"] = json_text(versions());
   Json ledgers = Json::array();
   for (const auto& [dataset, view] : files.ledgers) {
     UNDERTONE_TRY(add_ledger(*config_of(files.config, dataset), view, scratch.path(), pack));
@@ -291,7 +291,7 @@ Status write_evidence(const OwnerOptions& options, const std::vector<std::string
                    {"consortium", files.config.consortium}, {"made_at", made_at},
                    {"ledgers", std::move(ledgers)},         {"files", Json::object()}};
   for (const auto& [name, bytes] : pack) manifest["files"][name] = to_hex(sha256(bytes));
-  const std::string listed = text_of(manifest);
+  const std::string listed = json_text(manifest);
   Json signatures = Json::object();
   for (const auto& [dataset, view] : files.ledgers) {
     std::string message = "undertone evidence pack 1";
@@ -300,7 +300,7 @@ Status write_evidence(const OwnerOptions& options, const std::vector<std::string
     signatures[dataset] = to_hex(view.key->sign(message));
   }
   pack["manifest.json"] = listed;
-  pack["signatures.json"] = text_of(signatures);
+  pack["signatures.json"] = json_text(signatures);
   return write_archive(pack, out);
 }
 
