@@ -221,6 +221,11 @@ ApiHooks CoordinatorHost::hooks() {
     return known == why_away_.end() || peers_.contains(silo) ? std::string() : known->second;
   };
   out.changes = &changes_;
+  out.shufflers = [this] {
+    std::map<std::string, bool> shufflers;
+    for (const auto& [name, link] : links_) shufflers[name] = service_.is_connected(name);
+    return shufflers;
+  };
   out.now = [] { return std::chrono::steady_clock::now(); };
   out.ready = [this] { return !stopped_ && !failure_ && listener_.is_open(); };
   return out;
@@ -277,7 +282,7 @@ asio::awaitable<Result<CoordinatorHost::Greeted>> CoordinatorHost::greet(Session
   session->established();
   wire::Welcome welcome{*protocol, service::kCoordinator.build(), *receipts};
   session->send(wire::Message(std::move(welcome)));
-  co_return Greeted{*silo, hello->build, *protocol};
+  co_return Greeted{*silo, hello->build, *protocol, peer->not_after};
 }
 
 bool CoordinatorHost::expects(const SiloId& silo, const wire::VectorHeader& header) {
@@ -304,7 +309,8 @@ asio::awaitable<void> CoordinatorHost::serve(SessionPtr session) {
   session->expect_large([this, silo](const wire::VectorHeader& header) { return expects(silo, header); });
   const auto before = peers_.find(silo);
   if (before != peers_.end()) before->second.session->close();  // the silo came back before its old connection was dead
-  peers_.insert_or_assign(silo, Peer{session, {silo, greeted->build, greeted->protocol, service::wall_clock()}});
+  peers_.insert_or_assign(
+      silo, Peer{session, {silo, greeted->build, greeted->protocol, service::wall_clock(), greeted->certificate_ends}});
   spdlog::info("silo_connected silo={} build={} protocol={}", silo.name(), quoted_text(greeted->build),
                greeted->protocol);
   handle(service_.on_connected(silo, std::chrono::steady_clock::now()));
@@ -314,6 +320,10 @@ asio::awaitable<void> CoordinatorHost::serve(SessionPtr session) {
       spdlog::info("silo_disconnected silo={} reason={}", silo.name(), quoted_text(message.error().message));
       why_away_.insert_or_assign(silo, message.error().message);
       break;
+    }
+    if (std::holds_alternative<wire::ReplyMessage>(*message)) {
+      if (const auto peer = peers_.find(silo); peer != peers_.end())
+        peer->second.facts.last_answer = service::wall_clock();
     }
     handle(service_.on_message(silo, *message, std::chrono::steady_clock::now()));
   }

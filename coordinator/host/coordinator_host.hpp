@@ -66,6 +66,7 @@ class CoordinatorHost {
     SiloId silo;
     std::string build;
     std::uint32_t protocol = 0;
+    std::int64_t certificate_ends = 0;
   };
   [[nodiscard]] Status load_credentials();
   [[nodiscard]] boost::asio::awaitable<void> accept();

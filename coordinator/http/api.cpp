@@ -548,6 +548,8 @@ http::Reply Api::silos() {
     entry["build"] = session.build;
     entry["protocol"] = session.protocol;
     entry["connected_since"] = service::utc_time(session.since);
+    if (session.certificate_ends != 0) entry["certificate_ends"] = service::utc_time(session.certificate_ends);
+    if (session.last_answer != 0) entry["last_answer"] = service::utc_time(session.last_answer);
   }
   Json out = Json::array();
   for (auto& [silo, entry] : known) {
@@ -555,7 +557,13 @@ http::Reply Api::silos() {
     if (!away.empty()) entry["why_away"] = away;
     out.push_back(std::move(entry));
   }
-  return json_reply(200, {{"silos", std::move(out)}});
+  Json body = {{"silos", std::move(out)}, {"shufflers", Json::array()}, {"runs", Json::object()}};
+  for (const auto& [name, connected] : hooks_.shufflers ? hooks_.shufflers() : std::map<std::string, bool>())
+    body["shufflers"].push_back({{"shuffler", name}, {"connected", connected}});
+  const Result<std::map<RunState, std::int64_t>> runs = service_->store().count_by_state();
+  if (!runs) return reply_of(runs.error());
+  for (const auto& [state, count] : *runs) body["runs"][to_string(state)] = count;
+  return json_reply(200, body);
 }
 
 }  // namespace undertone::coordinator

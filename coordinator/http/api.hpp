@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -20,6 +21,8 @@ struct SiloSession {
   std::string build;
   std::uint32_t protocol = 0;
   std::int64_t since = 0;  // seconds since 1970
+  std::int64_t certificate_ends = 0;
+  std::int64_t last_answer = 0;  // 0: none on this connection
 };
 
 /// What a job is planned for.
@@ -40,6 +43,8 @@ struct ApiHooks {
   std::function<TimePoint()> now = {};                       // of the clock that the service is told of
   /// Why the last session of a silo that is away ended; empty where that is not known.
   std::function<std::string(const SiloId& silo)> why_away = {};
+  /// The shufflers that this coordinator dials, and whether each is connected.
+  std::function<std::map<std::string, bool>()> shufflers = {};
   /// What pages are told of; null: there are no pages.
   http::Changes* changes = nullptr;
 };

@@ -100,6 +100,7 @@ class JobService {
   [[nodiscard]] std::optional<Round::Reception> refuses(const SiloId& silo, const wire::VectorHeader& header) const;
   [[nodiscard]] Result<Actions> on_shuffler_connected(const std::string& shuffler, TimePoint now);
   void on_shuffler_lost(const std::string& shuffler) { shufflers_connected_.erase(shuffler); }
+  [[nodiscard]] bool is_connected(const std::string& shuffler) const { return shufflers_connected_.contains(shuffler); }
   [[nodiscard]] Result<Actions> on_shuffler_message(const std::string& shuffler, wire::Message message, TimePoint now);
   [[nodiscard]] Result<Actions> on_timer(TimePoint now);
   /// Of no effect where its run has ended meanwhile.

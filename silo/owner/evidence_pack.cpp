@@ -70,18 +70,18 @@ Result<RunPart> add_run(const Files& files, const KnownRun& run, Pack& pack) {
       releases.back()["in_words"] = preview::describe(one);
     }
     pack[folder + "plan.json"] = json_text({{"accountant", plan->accountant()},
-                                          {"epsilon", plan->epsilon().value_rounded_up()},
-                                          {"delta", plan->delta().value_rounded_up()},
-                                          {"releases", std::move(releases)}});
+                                            {"epsilon", plan->epsilon().value_rounded_up()},
+                                            {"delta", plan->delta().value_rounded_up()},
+                                            {"releases", std::move(releases)}});
   }
   UNDERTONE_TRY(const OwnersWord word, files.desk.desk->word(run.run));
   part.decided = word.who.empty() ? "nobody was asked, or it was not kept: the policy decided"
                                   : fmt::format("{} on {}", word.who, service::utc_minute(word.at));
   pack[folder + "decision.json"] = json_text({{"state", run.state},
-                                            {"who", word.who},
-                                            {"at", word.at == 0 ? "" : service::utc_time(word.at)},
-                                            {"reason", word.reason},
-                                            {"reserved_at", run.at}});
+                                              {"who", word.who},
+                                              {"at", word.at == 0 ? "" : service::utc_time(word.at)},
+                                              {"reason", word.reason},
+                                              {"reserved_at", run.at}});
   for (const char* ending : {".txt", ".json"}) {
     const Result<std::string> statement =
         read_file(files.config.statements / (run.run.hex() + ending), kStatementBytesMax);
