@@ -8,6 +8,7 @@
 #include <minizip/unzip.h>
 #include <nlohmann/json.hpp>
 #include <openssl/evp.h>
+#include <set>
 
 #include "verifier/ledger_entry.hpp"
 
@@ -15,8 +16,9 @@ namespace undertone::verifier {
 namespace {
 
 constexpr std::size_t kFilesMax = 4096;
-constexpr std::size_t kFileBytesMax = std::size_t{4} << 30U;
-constexpr std::size_t kAllBytesMax = std::size_t{8} << 30U;
+constexpr std::size_t kFileBytesMax = std::size_t{1} << 30U;
+constexpr std::size_t kAllBytesMax = std::size_t{4} << 30U;
+constexpr std::size_t kLedgersMax = 64;
 constexpr std::size_t kTextBytesMax = std::size_t{16} << 20U;  // of the manifest, and of the signatures
 constexpr const char* kManifest = "manifest.json";
 constexpr const char* kSignatures = "signatures.json";
@@ -48,6 +50,68 @@ bool is_plain_name(std::string_view name) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-' ||
            c == '_' || c == '/';
   });
+}
+
+std::uint64_t number_at(std::string_view bytes, std::size_t at, std::size_t size) {
+  std::uint64_t out = 0;
+  for (std::size_t i = size; i > 0; --i) out = out << 8U | static_cast<unsigned char>(bytes[at + i - 1]);
+  return out;
+}
+
+/// Why an archive may be read in two ways: by its directory, as here, or by what stands before each file, as others do.
+/// Empty where the files stand one after the other from the first byte, each under the name that the directory has for
+/// it, as an ordinary file, and the directory ends the archive.
+std::string second_reading(const std::filesystem::path& file) {
+  constexpr std::size_t kEnd = 22;
+  constexpr std::size_t kEntry = 46;
+  constexpr std::size_t kLocal = 30;
+  std::ifstream archive(file, std::ios::binary);
+  archive.seekg(0, std::ios::end);
+  const auto whole = static_cast<std::uint64_t>(archive.tellg());
+  const auto read = [&archive](std::uint64_t at, std::size_t size) {
+    std::string out(size, '\0');
+    archive.clear();
+    archive.seekg(static_cast<std::streamoff>(at));
+    archive.read(out.data(), static_cast<std::streamsize>(size));
+    out.resize(static_cast<std::size_t>(std::max<std::streamsize>(archive.gcount(), 0)));
+    return out;
+  };
+  const std::string end = whole < kEnd ? std::string() : read(whole - kEnd, kEnd);
+  if (end.size() != kEnd || end.substr(0, 4) != std::string_view("PK\5\6", 4) || number_at(end, 20, 2) != 0)
+    return "something stands after its end";
+  const std::uint64_t count = number_at(end, 10, 2);
+  const std::uint64_t size = number_at(end, 12, 4);
+  const std::uint64_t begin = number_at(end, 16, 4);
+  if (begin + size + kEnd != whole || size > kTextBytesMax || number_at(end, 8, 2) != count ||
+      number_at(end, 4, 4) != 0)
+    return "its directory does not end it";
+  const std::string directory = read(begin, static_cast<std::size_t>(size));
+  std::size_t at = 0;
+  std::uint64_t next = 0;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    if (at + kEntry > directory.size() || directory.substr(at, 4) != std::string_view("PK\1\2", 4))
+      return "its directory is damaged";
+    const std::size_t name_size = static_cast<std::size_t>(number_at(directory, at + 28, 2));
+    const std::size_t extra = static_cast<std::size_t>(number_at(directory, at + 30, 2));
+    const std::size_t comment = static_cast<std::size_t>(number_at(directory, at + 32, 2));
+    const std::uint64_t kind = number_at(directory, at + 38, 4) >> 28U;
+    if (at + kEntry + name_size + extra > directory.size()) return "its directory is damaged";
+    const std::string name = directory.substr(at + kEntry, name_size);
+    if (comment != 0 || extra != 0 || !is_plain_name(name) || (kind != 0 && kind != 8))
+      return "a file in it is no ordinary one";
+    if ((number_at(directory, at + 8, 2) & ~std::uint64_t{6}) != 0)
+      return "a file in it is encrypted, or has no size before it";
+    if (number_at(directory, at + 42, 4) != next) return "there is a gap in it";
+    const std::string local = read(next, kLocal + name_size);
+    if (local.size() != kLocal + name_size || local.substr(0, 4) != std::string_view("PK\3\4", 4) ||
+        number_at(local, 26, 2) != name_size || number_at(local, 28, 2) != 0 || local.substr(kLocal) != name ||
+        local.substr(6, 20) != directory.substr(at + 8, 20))
+      return "a file in it has two names, or two sizes";
+    next += kLocal + name_size + number_at(directory, at + 20, 4);
+    at += kEntry + name_size;
+  }
+  if (at != directory.size() || next != begin) return "there is a gap in it";
+  return "";
 }
 
 /// Reads an archive's files one after the other.
@@ -104,7 +168,9 @@ bool is_signature(std::string_view public_key, std::string_view message, std::st
 /// Bytes of a text that may be as long as it likes, up to where nobody reads on.
 struct Text {
   std::string bytes;
+  bool begun = false;
   void add(std::string_view piece) {
+    begun = true;
     if (bytes.size() <= kTextBytesMax) bytes.append(piece);
   }
   [[nodiscard]] nlohmann::json read() const {
@@ -130,14 +196,20 @@ Contents read_contents(Archive& archive, const std::filesystem::path& folder, Pr
   std::string current;
   std::ofstream kept;
   const std::string broken = archive.each([&](const std::string& name, std::string_view piece) {
-    if (name == kManifest) return out.manifest.add(piece);
-    if (name == kSignatures) return out.signatures.add(piece);
+    if (name == kManifest || name == kSignatures) {
+      Text& text = name == kManifest ? out.manifest : out.signatures;
+      if (name != current && text.begun) problems.add("the file {} stands twice", name);
+      current = piece.empty() ? "" : name;
+      text.add(piece);
+      return;
+    }
     if (name != current) {
       current = name;
       EVP_DigestInit_ex(digest.get(), EVP_sha256(), nullptr);
       if (out.digests.contains(name)) problems.add("the file {} stands twice", printable(name));
       if (!is_plain_name(name)) problems.add("a file is called {}", printable(name));
-      if (is_plain_name(name) && name.starts_with("ledgers/")) {
+      if (is_plain_name(name) && name.starts_with("ledgers/") &&
+          (name.ends_with(".sqlite") || name.ends_with(".head.json"))) {
         std::error_code ignored;
         std::filesystem::create_directories((folder / name).parent_path(), ignored);
         kept.open(folder / name, std::ios::binary | std::ios::trunc);
@@ -168,6 +240,10 @@ PackFindings verify_pack(const std::filesystem::path& file, const std::filesyste
                          const std::string& public_key) {
   PackFindings out;
   Problems problems(out.problems);
+  if (const std::string second = second_reading(file); !second.empty()) {
+    problems.add("the pack: {}", second);
+    return out;
+  }
   Archive archive(file);
   if (!archive.opened()) {
     problems.add("the pack cannot be opened");
@@ -196,10 +272,17 @@ PackFindings verify_pack(const std::filesystem::path& file, const std::filesyste
     if (!manifest["files"].contains(name)) problems.add("the manifest does not have the file {}", printable(name));
   const Bytes digest = sha256({contents.manifest.bytes});
   if (manifest["ledgers"].empty()) problems.add("the pack has no ledger, so that nobody has signed it");
+  if (manifest["ledgers"].size() > kLedgersMax || !signatures.is_object() ||
+      signatures.size() != manifest["ledgers"].size()) {
+    problems.add("the pack has other signatures than ledgers, or too many");
+    return out;
+  }
+  std::set<std::string> seen;
   for (const nlohmann::json& one : manifest["ledgers"]) {
     PackedLedger packed;
     packed.dataset = text_in(one, "dataset");
-    if (!is_plain_name(packed.dataset) || packed.dataset.find('/') != std::string::npos) {
+    if (!is_plain_name(packed.dataset) || packed.dataset.find('/') != std::string::npos ||
+        !seen.insert(packed.dataset).second) {
       problems.add("a ledger is of the data set {}", printable(packed.dataset));
       continue;
     }

@@ -42,7 +42,7 @@ asio::awaitable<Reply> Aside::answer(std::string who, std::function<Reply()> wor
     });
   });
   while (!made->has_value()) (void)co_await ready->async_wait(net::kAwait);
-  Reply out = **std::move(made);
+  Reply out = std::move(**made);
   out.held = held;
   co_return out;
 }

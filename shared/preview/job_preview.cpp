@@ -568,7 +568,9 @@ int validate_job(const std::filesystem::path& file, bool json, bool full) {
   }
   const std::string digest = to_hex(sha256(*read_file(file, jobs::kJobBytesMax)));
   fmt::print("{}: good. \"{}\": {} silos, {} features, {} rounds. SHA-256 {}\n", file.string(), job->name,
-             job->cohort.size(), job->model ? job->model->features() : data::encoded_width(job->schema),
+             job->cohort.size(),
+             job->model ? static_cast<std::size_t>(job->model->features())
+                        : static_cast<std::size_t>(data::encoded_width(job->schema)),
              plan_rounds(*job), digest);
   return service::kDone;
 }

@@ -1,6 +1,6 @@
 "use strict";
 // Draws one chart of the report and of the pages. A chart is {x, y, stepped, series: [{name, dashed, points: [[x, y],
-// ...], reach: [half of an interval, ...]}]}. Needs Chart.js.
+// ...], reach: [how far a bar goes up and down, ...]}]}. Needs Chart.js.
 const drawChart = (() => {
   // Twelve, so that no two lines of a chart share one. Okabe and Ito 2008, told apart by people who see colours in any
   // of the common ways, and six more, each the farthest from those before it (in Oklab, as seen with three, without the
@@ -21,7 +21,7 @@ const drawChart = (() => {
     reach: series.reach,
   });
 
-  // Intervals: a bar through each point.
+  // A bar through each point that has a reach.
   const bars = {
     id: "bars",
     beforeDatasetsDraw: (chart) => chart.data.datasets.forEach((set, i) => {

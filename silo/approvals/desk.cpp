@@ -152,12 +152,17 @@ Result<OwnersWord> Desk::word(const RunId& run) {
   return found ? OwnersWord{row.bytes(0), row.bytes(1), row.integer(2)} : OwnersWord();
 }
 
-Result<bool> Desk::decide(const RunId& run, Decision to, const OwnersWord& word) {
+Result<bool> Desk::decide(const RunId& run, Decision to, const OwnersWord& word,
+                          const std::optional<std::string>& shown) {
   bool made = false;
   const Status done = database_->transaction([&]() -> Status {
     UNDERTONE_TRY(const std::optional<Decision> known, decision(run));
     if (!known && to != Decision::Withdrawn) return {};
     if (known == Decision::Withdrawn && to != Decision::Withdrawn) return {};
+    if (shown) {
+      UNDERTONE_TRY(const std::optional<DeskOffer> offer, find(run));
+      if (!offer || offer->decision != Decision::Waiting || offer->dataset != *shown) return {};
+    }
     made = true;
     UNDERTONE_TRY(
         store::Statement put,

@@ -54,7 +54,11 @@ class Desk {
   /// For a run the desk does not know, only withdrawing makes sense. A withdrawn run stays withdrawn.
   /// @return whether the decision could be made
   /// @param word who decided, when, and why
-  [[nodiscard]] Result<bool> decide(const RunId& run, Decision decision, const OwnersWord& word = {});
+  /// @param shown the data set that the owner was shown, where the decision is about an offer: it must still wait, on
+  /// that
+  ///   data set
+  [[nodiscard]] Result<bool> decide(const RunId& run, Decision decision, const OwnersWord& word = {},
+                                    const std::optional<std::string>& shown = {});
   /// What is known of the owner's last decision.
   [[nodiscard]] Result<OwnersWord> word(const RunId& run);
   [[nodiscard]] Result<std::vector<DeskOffer>> offers();

@@ -34,7 +34,7 @@ export async function view(place) {
         number(one.left.epsilon), number(one.total.delta), number(one.reserved.delta), number(one.left.delta)])),
     desk.datasets.filter((one) => one.charges.length > 0).map((one) => table(`Charges of "${one.dataset}", the newest first.`,
       ["job", "run", "when", "epsilon", "delta"], one.charges.slice(-200).reverse().map((charge) => [
-        h("a", { href: `#/offers/${charge.id}`, "data-key": `charge-${charge.id}` }, charge.name || "a job that is not kept"), charge.id,
+        h("a", { href: `#/offers/${charge.run}`, "data-key": `charge-${charge.id}` }, charge.name || "a job that is not kept"), charge.id,
         time(charge.at), promised(charge.epsilon) + (charge.filtered ? ", by the filter" : ""), number(charge.delta)]))),
     desk.datasets.some((one) => one.filter) ? table("Filters: what is left of them, as rho.", ["data set", "epsilon", "delta", "rho left, training", "rho left, holdout"],
       desk.datasets.filter((one) => one.filter).map((one) => [one.dataset, number(one.filter.epsilon), number(one.filter.delta),

@@ -66,6 +66,7 @@ Json charges_of(const Files& files, const std::string& dataset) {
   for (auto run = files.runs.rbegin(); run != files.runs.rend(); ++run) {
     if (run->dataset != dataset || run->account == nullptr || run->account->returned) continue;
     out.push_back({{"at", run->account->reserved_at},
+                   {"run", run->run.hex()},
                    {"id", short_name(run->run)},
                    {"name", run->name},
                    {"filtered", run->account->filtered},
@@ -131,7 +132,7 @@ http::Reply about_run(const OwnerOptions& options, const Words& path, Answer&& a
   const Result<Files> files = open_files(options);
   if (!files) return refusal(files.error());
   const auto found = std::find_if(files->runs.begin(), files->runs.end(), [&](const KnownRun& run) {
-    return path[3].size() >= 12 && run.run.hex().compare(64, path[3].size(), path[3]) == 0;
+    return run.run.hex() == path[3];  // in full: a coordinator may give two runs ids that begin alike
   });
   if (found == files->runs.end()) return http::error_reply(404, "unknown_run", "this silo knows no such run");
   return answer(*files, *found);
@@ -143,11 +144,18 @@ http::Reply one_job(const OwnerOptions& options, const Words& path, const http::
     out["asked_by"] = fmt::format("the coordinator of {}", files.config.consortium);
     out["job"] = run.job_bytes;
     out["right_guess"] = largest_right_guess(run.epsilon, run.delta);
+    out["rests_on_others"] = run.job && run.job->shuffle.has_value();
     const Result<std::string> summary = summary_of(files, run);
     out["summary"] = summary ? *summary : summary.error().message;
     if (const DatasetConfig* dataset = config_of(files.config, run.dataset); dataset != nullptr) {
       out["unit"] = std::string(releases::to_string(dataset->unit()));
       out["budget"] = budget_json(files, *dataset);
+      // Whoever listens to everything, and not to this job alone.
+      const Budget reserved = reserved_of(files, dataset->name);
+      const bool counted = run.account != nullptr && !run.account->returned;
+      out["right_guess_of_all"] =
+          largest_right_guess(reserved.epsilon.value_rounded_up() + (counted ? 0.0 : run.epsilon),
+                              reserved.delta.value_rounded_up() + (counted ? 0.0 : run.delta));
     }
     if (run.state == "waiting") out["refused_now"] = refused_now(files, run, options.noise);
     if (const Result<planning::Plan> plan = plan_of(files, run); plan) {
@@ -166,6 +174,8 @@ http::Reply decided(const OwnerOptions& options, const Words& path, const http::
     const std::vector<std::string> may = candidates_of(kDecision);
     if (std::find(may.begin(), may.end(), run.state) == may.end())
       return http::error_reply(409, "not_now", fmt::format("the run is {}: there is nothing to decide", run.state));
+    if (kDecision != Decision::Withdrawn && !request.target.ends_with("?dataset=" + run.dataset))
+      return http::error_reply(409, "not_now", fmt::format("the job is offered on the data set {} now", run.dataset));
     if (request.body.size() > kOwnersReasonMax)
       return http::error_reply(413, "limit_exceeded", fmt::format("a reason has {} bytes at most", kOwnersReasonMax));
     if (const Status allowed = check_decision(files, run, kDecision, options.noise); !allowed)
@@ -227,7 +237,7 @@ http::Reply evidence(const OwnerOptions& options, const Words& path, const http:
   std::filesystem::remove_all(folder, ignored);
   if (!bytes) return refusal(bytes.error());
   http::Reply reply{200, "application/zip", *std::move(bytes)};
-  reply.file_name = runs.empty() ? "evidence.zip" : fmt::format("evidence-{}.zip", runs.front().substr(0, 12));
+  reply.file_name = runs.empty() ? "evidence.zip" : fmt::format("evidence-{}.zip", runs.front().substr(64, 12));
   reply.event = "evidence_made";
   return reply;
 }

@@ -59,6 +59,7 @@ class DeskService {
               const http::ServerConfig& server)
       : api_(options),
         aside_(context),
+        decisions_(context),
         watched_(config, options.config),
         look_(context),
         server_(context, server, config.consortium,
@@ -82,7 +83,10 @@ class DeskService {
     }
     http::Reply reply = api_.handle(request);
     if (reply.work) {
-      asio::awaitable<http::Reply> rest = aside_.answer(request.who, std::exchange(reply.work, nullptr));
+      // What the owner decides does not wait for a ledger that is being read or verified.
+      const bool decides = request.method == "POST" && !request.target.ends_with("/verify");
+      http::Aside& aside = decides ? decisions_ : aside_;
+      asio::awaitable<http::Reply> rest = aside.answer(request.who, std::exchange(reply.work, nullptr));
       reply = co_await std::move(rest);
     }
     if (!reply.event.empty()) {
@@ -103,6 +107,7 @@ class DeskService {
   DeskApi api_;
   http::Changes changes_;
   http::Aside aside_;
+  http::Aside decisions_;
   Watched watched_;
   asio::steady_timer look_;
   http::Server server_;

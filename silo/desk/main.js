@@ -22,7 +22,7 @@ async function logIn(place, done) {
 }
 
 shell([
-  { path: /^\/offers\/([0-9a-f]+)$/, view: offers.one, tab: "offers" },
+  { path: /^\/offers\/([0-9a-f]{96})$/, view: offers.one, tab: "offers" },
   { path: /^\/budget$/, view: budget.view, tab: "budget" },
   { path: /^\/ledger$/, view: ledger.view, tab: "ledger" },
   { path: /^\/policy$/, view: ledger.policy, tab: "policy" },

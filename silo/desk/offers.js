@@ -3,7 +3,9 @@ import { refreshNow } from "/pages/live.js";
 import { change, look, save } from "/pages/session.js";
 import { action } from "/pages/shell.js";
 
-const percent = (share) => `${number(100 * share)} %`;
+/** Rounded up: it is said to be the most. */
+const percent = (share) => `${Math.min(100, Math.ceil(1e4 * share) / 100)} %`;
+const kReasonBytes = 512;
 const units = { record: "record", person: "person", sensitive_attribute: "record's group" };
 
 /** How the agent is, in a sentence. */
@@ -36,13 +38,13 @@ export async function view(place) {
       ? action("Resume", switched("resume")) : action("Pause: answer nothing", switched("pause"))));
     const asks = desk.jobs.filter((job) => job.state === "waiting");
     show(waiting, h("h2", {}, asks.length === 0 ? "No job waits for you" : `${asks.length} wait${asks.length === 1 ? "s" : ""} for you`),
-      asks.map((job) => h("article.offer", {}, h("h3", {}, h("a", { href: `#/offers/${job.id}`, "data-key": `offer-${job.id}` }, job.name)),
+      asks.map((job) => h("article.offer", {}, h("h3", {}, h("a", { href: `#/offers/${job.run}`, "data-key": `offer-${job.id}` }, job.name)),
         h("p", {}, `On the data set "${job.dataset}", epsilon ${promised(job.epsilon)} and delta ${number(job.delta)}; offered `,
           time(job.at), "."))));
     const rest = desk.jobs.filter((job) => job.state !== "waiting");
     show(others, h("h2", {}, "What came of others"), rest.length === 0 ? h("p.quiet", {}, "Nothing yet.")
       : table("Newest first.", ["job", "state", "data set", "epsilon", "answers sent", "when", "reason"],
-        rest.map((job) => [h("a", { href: `#/offers/${job.id}`, "data-key": `job-${job.id}` }, job.name || job.id),
+        rest.map((job) => [h("a", { href: `#/offers/${job.run}`, "data-key": `job-${job.id}` }, job.name || job.id),
           state(job.state), job.dataset, promised(job.epsilon), String(job.releases), time(job.at), job.reason || "-"])));
   }
   return refresh;
@@ -52,11 +54,15 @@ export async function view(place) {
 function meaning(job) {
   const unit = units[job.unit] || "record";
   return [h("h2", {}, "What somebody could learn at most"),
-    h("p", {}, `Suppose that somebody knows every ${unit} of yours but one, listens to all that leaves, and holds two values for ` +
-      `the last one for equally likely. Without the answers they guess right in 50 % of cases; with them in ${percent(job.right_guess)} ` +
-      "at most."),
-    job.delta > 0 ? h("p", {}, `Delta, 1 in ${number(Math.floor(1 / job.delta))}, is counted in that: it stands for outcomes, as rare ` +
-      "as it says, from which more may be learned.") : null];
+    h("p", {}, `Suppose that somebody knows every ${unit} of yours but one, listens to all that leaves for this job, and holds two ` +
+      `values for the last one for equally likely. Without the answers they guess right in 50 % of cases; with them in ` +
+      `${percent(job.right_guess)} at most.`),
+    job.right_guess_of_all ? h("p", {}, `Whoever listens to everything that was ever accepted of this data set, this job among it, ` +
+      `guesses right in ${percent(job.right_guess_of_all)} at most.`) : null,
+    job.rests_on_others ? h("p.alarm", {}, "That holds as long as those do their part whom this job rests on: the text above says who, " +
+      "and what is left without them.") : null,
+    job.delta > 0 ? h("p", {}, `Delta, ${promised(job.delta)}, is counted in that: it stands for outcomes, as rare as it says, from ` +
+      "which more may be learned.") : null];
 }
 
 function example(job) {
@@ -69,10 +75,11 @@ function example(job) {
 
 /** A question in the page, in place of the one that the command asks. */
 function ask(question, label, kind, what, reason = false) {
-  const why = reason ? h("textarea", { rows: 3, maxlength: 500, id: "reason" }) : null;
+  const why = reason ? h("textarea", { rows: 3, id: "reason" }) : null;
   const dialog = h("dialog", { "aria-label": question }, h("p", {}, question),
     reason ? h("label", {}, "Why? You read it later; the coordinator is told it where your policy explains refusals in full.", why) : null,
     h("p.row.actions", {}, action(label, async () => {
+      if (new TextEncoder().encode(why?.value || "").length > kReasonBytes) throw new Error("The reason is too long.");
       await what(why?.value || "");
       dialog.close();
     }, kind), h("button", { type: "button", onclick: () => dialog.close() }, "Not now")));
@@ -93,7 +100,8 @@ export async function one(place, [id]) {
   async function showLeft() {
     const found = (await look(`jobs/${id}/releases${shownValues ? "?values=1" : ""}`)).releases;
     show(left, h("h2", {}, "What has left"), ["open", "ended", "withdrawn"].includes(shownState) ? h("p.row.actions", {},
-      action("Evidence pack of this run", () => save(`jobs/${id}/evidence`, `evidence-${id}.zip`))) : null, found.length === 0 ? h("p.quiet", {}, "Nothing has left for this run.")
+      action("Evidence pack of this run", () => save(`jobs/${id}/evidence`, `evidence-${id.slice(64, 76)}.zip`)),
+      h("span.quiet", {}, "It holds the whole ledger of the data set, with all answers that have left.")) : null, found.length === 0 ? h("p.quiet", {}, "Nothing has left for this run.")
       : [h("p.row.actions", {}, action(shownValues ? "Hide the numbers" : "Show the numbers", async () => {
         shownValues = !shownValues;
         await showLeft();
@@ -105,7 +113,7 @@ export async function one(place, [id]) {
 
   async function refresh() {
     const job = await look(`jobs/${id}`);
-    const now = JSON.stringify([job.state, job.releases, job.reason, job.budget, job.refused_now]);
+    const now = JSON.stringify([job.run, job.dataset, job.state, job.releases, job.reason, job.budget, job.refused_now]);
     if (now === key) return;
     key = now;
     shownState = job.state;
@@ -124,6 +132,8 @@ export async function one(place, [id]) {
           ["of", number(budget.total.epsilon), number(budget.total.delta)]] : [])]),
       meaning(job),
       h("h2", {}, "What is not covered"), h("ul", {},
+        job.unit === "sensitive_attribute" ? h("li", {}, "All but the group that a record is in: its features and its label are not protected.") : null,
+        h("li", {}, "Records that you declared public: what is asked of them leaves exactly."),
         h("li", {}, "How many records you have, which the job names."),
         h("li", {}, "When your silo answers and whether it is connected, unless your policy has a release interval."),
         h("li", {}, "What many of your records say together: that is what a study learns, and it may be about people who are not in it."),
@@ -131,7 +141,7 @@ export async function one(place, [id]) {
       h("details", {}, h("summary", {}, "The job's text"), h("pre", { tabindex: 0, "aria-label": "The job's text" }, job.job)));
     const may = { waiting: ["approve", "refuse", "withdraw"], approved: ["withdraw"], open: ["withdraw"] }[job.state] || [];
     const decide = (what) => async (reason) => {
-      await change(`jobs/${id}/${what}`, reason);
+      await change(`jobs/${id}/${what}?dataset=${job.dataset}`, reason);
       await refreshNow();
     };
     show(buttons, may.length === 0 ? null : [h("h2", {}, "Your decision"), h("p.row.actions", {},

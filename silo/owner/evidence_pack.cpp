@@ -1,9 +1,13 @@
 #include "silo/owner/evidence_pack.hpp"
 
+#include <cerrno>
+#include <cstdlib>
 #include <map>
 #include <minizip/zip.h>
 #include <openssl/crypto.h>
+#include <set>
 #include <sqlite3.h>
+#include <unistd.h>
 
 #include "shared/base/files.hpp"
 #include "shared/preview/planned_releases.hpp"
@@ -11,6 +15,7 @@
 #include "shared/report/page_assets.hpp"
 #include "shared/service/clock.hpp"
 #include "shared/service/program.hpp"
+#include "silo/agent/shuffled_reply.hpp"
 #include "silo/owner/job_decisions.hpp"
 #include "verifier/findings_json.hpp"
 
@@ -21,7 +26,7 @@ using Json = nlohmann::ordered_json;
 using Pack = std::map<std::string, std::string>;  // bytes by name
 
 constexpr std::size_t kStatementBytesMax = std::size_t{4} << 20U;
-constexpr std::size_t kLedgerBytesMax = std::size_t{4} << 30U;
+constexpr std::size_t kLedgerBytesMax = std::size_t{1} << 30U;  // an archive of less than 4 GiB has one form
 constexpr std::size_t kSmallFileBytesMax = std::size_t{1} << 20U;
 constexpr int kCopies = 10;  // of a ledger, until its head stood still meanwhile
 
@@ -35,7 +40,11 @@ Status add_ledger(const DatasetConfig& dataset, const LedgerView& view, const st
     const std::filesystem::path copy = folder / fmt::format("{}-{}.sqlite", dataset.name, i);
     UNDERTONE_TRY(view.database->copy_to(copy));
     UNDERTONE_TRY(const std::string after, read_file(dataset.ledger_head, kSmallFileBytesMax));
-    if (head != after) continue;  // the agent has answered meanwhile
+    if (head != after) {  // the agent has answered meanwhile
+      std::error_code ignored;
+      std::filesystem::remove(copy, ignored);
+      continue;
+    }
     UNDERTONE_TRY(pack[fmt::format("ledgers/{}.sqlite", dataset.name)], read_file(copy, kLedgerBytesMax));
     pack[fmt::format("ledgers/{}.head.json", dataset.name)] = head;
     const std::filesystem::path copied_head = folder / (dataset.name + ".head.json");
@@ -81,7 +90,7 @@ Result<RunPart> add_run(const Files& files, const KnownRun& run, Pack& pack) {
                                               {"who", word.who},
                                               {"at", word.at == 0 ? "" : service::utc_time(word.at)},
                                               {"reason", word.reason},
-                                              {"reserved_at", run.at}});
+                                              {"reserved_at", run.account == nullptr ? "" : run.at}});
   for (const char* ending : {".txt", ".json"}) {
     const Result<std::string> statement =
         read_file(files.config.statements / (run.run.hex() + ending), kStatementBytesMax);
@@ -96,6 +105,17 @@ Result<RunPart> add_run(const Files& files, const KnownRun& run, Pack& pack) {
   return part;
 }
 
+/// Whether a ledger keeps what a silo sent to shufflers: with it, whoever has the coordinator's key undoes the
+/// shuffling.
+Result<bool> has_sealed_replies(store::Database& database) {
+  UNDERTONE_TRY(store::Statement rows, database.prepare("SELECT bytes FROM replies"));
+  while (true) {
+    UNDERTONE_TRY(const bool more, rows.step());
+    if (!more) return false;
+    if (is_shuffled(rows.bytes(0))) return true;
+  }
+}
+
 std::string section(const std::string& title, const std::string& content) {
   return fmt::format("<section><h2>{}</h2>\n{}</section>\n", report::escape_html(title), content);
 }
@@ -105,10 +125,11 @@ std::string verbatim(const std::string& text) { return fmt::format("<pre>{}</pre
 /// The page that leads through the pack, under what NIST SP 800-226 has an evaluator ask.
 std::string page_of(const Files& files, const std::vector<RunPart>& parts, const Pack& pack,
                     const std::string& made_at) {
-  report::HtmlTable runs{"Runs of this pack. An epsilon is of the whole run, for each unit, whoever listens.",
-                         {"job", "run", "data set", "state", "decided by", "answers", "epsilon", "delta"},
-                         {},
-                         ""};
+  report::HtmlTable runs{
+      "Runs of this pack. An epsilon is of the whole run, for each unit, against whom its statement says.",
+      {"job", "run", "data set", "state", "decided by", "answers", "epsilon", "delta"},
+      {},
+      ""};
   for (const RunPart& part : parts) {
     const KnownRun& run = *part.run;
     runs.rows.push_back({run.name, short_name(run.run), run.dataset, run.state, part.decided,
@@ -122,6 +143,7 @@ std::string page_of(const Files& files, const std::vector<RunPart>& parts, const
   const Budget& total = files.config.policy.total;
   std::string verdicts;
   for (const DatasetConfig& dataset : files.config.datasets) {
+    if (!pack.contains(fmt::format("ledgers/{}.sqlite", dataset.name))) continue;
     const Budget reserved = reserved_of(files, dataset.name);
     budgets.rows.push_back({dataset.name, std::string(releases::to_string(dataset.unit())),
                             fmt::format("{:.6g}", total.epsilon.value_rounded_down()),
@@ -154,11 +176,12 @@ std::string page_of(const Files& files, const std::vector<RunPart>& parts, const
       section(
           "Trust model",
           paragraph(
-              "The silo trusts nobody: whatever it sends is differentially private for each unit, whoever listens, the "
-              "coordinator and the other silos among them (inter-silo record-level differential privacy). Neighbours "
-              "differ in one unit that is replaced by another. The policy below bounds what the agent may accept, and "
-              "no "
-              "message changes clip, noise, sampling or the number of answers.") +
+              "Where a run's summary does not say that it rests on others, the silo trusts nobody: whatever it sends "
+              "is "
+              "differentially private, whoever listens, the coordinator and the other silos among them. Where it does, "
+              "the run's statement says whom it rests on, and what is left without them. Neighbours are what each "
+              "statement says: the unit is in the table above. The policy below bounds what the agent may accept, and "
+              "no message changes clip, noise, sampling or the number of answers.") +
               verbatim(pack.at("policy.json"))) +
       section("Mechanisms and composition",
               paragraph(
@@ -205,30 +228,30 @@ Json versions() {
 }
 
 Status write_archive(const Pack& pack, const std::filesystem::path& out) {
-  const std::filesystem::path beside = out.string() + ".new";
+  const auto refused = [&out](const char* what) {
+    return Error{ErrorCode::StorageFailed, fmt::format("{}: {}", out.string(), what)};
+  };
+  // A name that nobody has guessed, and then one that nobody has taken.
+  std::string beside = out.string() + ".XXXXXX";
+  const int file = ::mkstemp(beside.data());
+  if (file < 0) return refused("no file can be made there");
   zipFile zip = zipOpen64(beside.c_str(), APPEND_STATUS_CREATE);
-  if (zip == nullptr) return Error{ErrorCode::StorageFailed, fmt::format("{}: cannot be made", beside.string())};
-  bool good = true;
+  bool good = zip != nullptr;
   for (const auto& [name, bytes] : pack) {
     zip_fileinfo about{};
     about.tmz_date = {0, 0, 0, 1, 0, 1980};  // the manifest says when
-    good = good && zipOpenNewFileInZip64(zip, name.c_str(), &about, nullptr, 0, nullptr, 0, nullptr, Z_DEFLATED,
-                                         Z_DEFAULT_COMPRESSION, 1) == ZIP_OK;
-    for (std::size_t at = 0; good && at < bytes.size();) {
-      const std::size_t size = std::min<std::size_t>(bytes.size() - at, std::size_t{1} << 30U);
-      good = zipWriteInFileInZip(zip, bytes.data() + at, static_cast<unsigned>(size)) == ZIP_OK;
-      at += size;
-    }
+    good = good && zipOpenNewFileInZip(zip, name.c_str(), &about, nullptr, 0, nullptr, 0, nullptr, Z_DEFLATED,
+                                       Z_DEFAULT_COMPRESSION) == ZIP_OK;
+    good = good && zipWriteInFileInZip(zip, bytes.data(), static_cast<unsigned>(bytes.size())) == ZIP_OK;
     good = good && zipCloseFileInZip(zip) == ZIP_OK;
   }
-  good = zipClose(zip, nullptr) == ZIP_OK && good;
-  std::error_code error;
-  if (good) std::filesystem::rename(beside, out, error);
-  if (!good || error) {
-    std::filesystem::remove(beside, error);
-    return Error{ErrorCode::StorageFailed, fmt::format("{}: cannot be written", out.string())};
-  }
-  return make_private_file(out);
+  if (zip != nullptr) good = zipClose(zip, nullptr) == ZIP_OK && good;
+  good = good && ::fsync(file) == 0;
+  ::close(file);
+  const bool taken = good && ::link(beside.c_str(), out.c_str()) != 0;
+  ::unlink(beside.c_str());
+  if (taken) return refused(errno == EEXIST ? "the file is there already" : "the file cannot be made");
+  return good ? Status() : Status(refused("cannot be written"));
 }
 
 /// A folder for copies, gone at the end.
@@ -279,7 +302,17 @@ Status write_evidence(const OwnerOptions& options, const std::vector<std::string
   pack["policy.json"] = json_text(read.is_object() && read.contains("policy") ? read["policy"] : Json(nullptr));
   pack["versions.json"] = json_text(versions());
   Json ledgers = Json::array();
+  std::set<std::string> packed;  // the ledgers of the chosen runs; where nothing was ever accepted, all
+  for (const KnownRun* run : chosen) packed.insert(run->dataset);
   for (const auto& [dataset, view] : files.ledgers) {
+    if (!packed.empty() && !packed.contains(dataset)) continue;
+    UNDERTONE_TRY(const bool sealed, has_sealed_replies(*view.database));
+    if (sealed)
+      return Error{
+          ErrorCode::PolicyRefused,
+          fmt::format("the ledger of {} holds sealed replies with what keeps them apart from other silos': whoever has "
+                      "the coordinator's key could open them. A pack of it would undo the shuffling",
+                      dataset)};
     UNDERTONE_TRY(add_ledger(*config_of(files.config, dataset), view, scratch.path(), pack));
     ledgers.push_back({{"dataset", dataset},
                        {"ledger", to_hex(view.ledger->head().ledger)},
@@ -294,6 +327,7 @@ Status write_evidence(const OwnerOptions& options, const std::vector<std::string
   const std::string listed = json_text(manifest);
   Json signatures = Json::object();
   for (const auto& [dataset, view] : files.ledgers) {
+    if (!packed.empty() && !packed.contains(dataset)) continue;
     std::string message = "undertone evidence pack 1";
     message += as_bytes(view.ledger->head().ledger);
     message += as_bytes(sha256(listed));

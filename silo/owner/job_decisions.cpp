@@ -84,8 +84,12 @@ Status check_decision(const Files& files, const KnownRun& run, Decision decision
 Status decide(const Files& files, const KnownRun& run, Decision decision, const char* by, const std::string& reason) {
   const std::string said = plain_text(reason.substr(0, kOwnersReasonMax));
   const OwnersWord word{fmt::format("{}, by {}", user_name(), by), said, service::wall_clock()};
-  UNDERTONE_TRY(const bool made, files.desk.desk->decide(run.run, decision, word));
-  if (!made) return Error{ErrorCode::InvalidArgument, "this run was withdrawn; that is final"};
+  const bool about_an_offer = decision == Decision::Approved || decision == Decision::Refused;
+  const std::optional<std::string> shown = about_an_offer ? std::optional(run.dataset) : std::nullopt;
+  UNDERTONE_TRY(const bool made, files.desk.desk->decide(run.run, decision, word, shown));
+  if (!made)
+    return Error{ErrorCode::InvalidArgument,
+                 "this was decided meanwhile, or is offered on another data set now: look at it again"};
   return decision == Decision::Refused ? note_refused(files, run, said) : Status();
 }
 
