@@ -6,7 +6,7 @@
 
 namespace undertone::pages {
 
-std::span<const PageFile> shared_files();
+[[nodiscard]] std::span<const PageFile> shared_files();
 
 namespace {
 
