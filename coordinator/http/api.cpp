@@ -369,7 +369,10 @@ http::Reply Api::list(const Target& target) {
   if (const std::string state = target.text("state"); !state.empty()) {
     sought.state = parse_run_state(state);
     if (!sought.state)
-      return reply_of(Error{ErrorCode::InvalidArgument, fmt::format("state: \"{}\" is none", plain_text(state))});
+      return reply_of(
+          Error{ErrorCode::InvalidArgument,
+                fmt::format("state: expected queued, joining, running, succeeded, failed or cancelled, got \"{}\"",
+                            plain_text(state))});
   }
   const Result<std::vector<RunRecord>> runs =
       service_->store().list(wanted, static_cast<std::int64_t>(*before), sought);

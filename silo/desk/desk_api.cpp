@@ -227,7 +227,8 @@ http::Reply verified(const OwnerOptions& options, const Words& /*path*/, const h
 http::Reply evidence(const OwnerOptions& options, const Words& path, const http::Request& /*request*/) {
   std::string pattern = (std::filesystem::temp_directory_path() / "undertone-pack-XXXXXX").string();
   if (::mkdtemp(pattern.data()) == nullptr)
-    return http::error_reply(500, "storage_failed", "no folder can be made for the pack");
+    return http::error_reply(500, "storage_failed",
+                             fmt::format("{}: no folder can be made there for the pack", pattern));
   const std::filesystem::path folder = pattern;
   const std::vector<std::string> runs = path.size() > 3 ? std::vector{path[3]} : std::vector<std::string>();
   const Status written = write_evidence(options, runs, folder / "pack.zip");

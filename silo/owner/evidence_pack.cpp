@@ -67,7 +67,7 @@ struct RunPart {
 
 Result<RunPart> add_run(const Files& files, const KnownRun& run, Pack& pack) {
   RunPart part{&run, "", "", "", 0};
-  const std::string folder = fmt::format("runs/{}/", short_name(run.run));
+  const std::string folder = fmt::format("runs/{}/", run.run.hex());
   if (!run.job_bytes.empty()) pack[folder + "job.json"] = run.job_bytes;
   const Result<std::string> summary = summary_of(files, run);
   part.summary = summary ? *summary : summary.error().message + "\n";
