@@ -138,7 +138,7 @@ void PlanningDesk::begin(const std::shared_ptr<Planning>& planning) {
     if (!*planned) *planned = shortened(planned->error());
     turns_.pass();
     std::optional<Result<std::string>> shown;
-    // What is shown beside the plans themselves takes no turn: the planner's searches are remembered.
+    // Showing a plan takes no turn: the planner's searches are remembered, so that little is left to compute.
     if (*planned && planning->purpose == PlanningPurpose::Show && !planning->cancelled) {
       const WorkMeter shown_work(kShownWorkMax);
       shown = contained("showing the plan", [&] {

@@ -44,7 +44,7 @@ class PlanningDesk {
   static constexpr std::size_t kOfOperatorMax = 16;  // of them, of one operator
   static constexpr std::size_t kOutcomesKept = 32;   // of jobs that are planned, for whoever asks
   static constexpr std::size_t kAtOnce = 4;          // operators
-  /// What came of a job: the run that it became, or its plan, as `undertone plan --json` prints it.
+  /// A job becomes a run, or its plan is shown, as `undertone plan --json` prints it.
   using Outcome = Result<std::variant<ApiHooks::Submitted, std::string>>;
   /// Called on the context's thread.
   using Submit =

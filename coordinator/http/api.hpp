@@ -25,7 +25,7 @@ struct SiloSession {
   std::int64_t last_answer = 0;  // 0: none on this connection
 };
 
-/// What a job is planned for.
+/// Says why a job is planned.
 enum class PlanningPurpose : std::uint8_t { Submit, SubmitAgain, Show };
 
 /// What the API asks of the process around it.
@@ -45,7 +45,7 @@ struct ApiHooks {
   std::function<std::string(const SiloId& silo)> why_away = {};
   /// The shufflers that this coordinator dials, and whether each is connected.
   std::function<std::map<std::string, bool>()> shufflers = {};
-  /// What pages are told of; null: there are no pages.
+  /// Pages are told of these; it is null where there are no pages.
   http::Changes* changes = nullptr;
 };
 

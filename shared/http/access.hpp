@@ -26,7 +26,7 @@ struct AccessConfig {
   std::string one_time_token = {};
 };
 
-/// What a request says of its sender.
+/// Holds what a request says of its sender.
 struct Presented {
   bool changes = false;  // its method is neither GET nor HEAD
   std::string_view authorization;

@@ -10,7 +10,7 @@ namespace undertone::http {
 
 class Changes;
 
-/// What a caller may do.
+/// Says what a caller may do.
 enum class Rights : std::uint8_t {
   None,   // it is nobody that the service knows
   Look,   // a viewer reads, and changes nothing

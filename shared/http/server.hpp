@@ -73,7 +73,7 @@ class Server {
   /// Asked for each request: a certificate may be revoked while its connection stands.
   [[nodiscard]] Caller caller_of(const Fields& request, const std::optional<certificates::CertificateFacts>& peer,
                                  bool unattended);
-  /// What the server answers itself. @return nothing where the handler is to be asked
+  /// Makes an answer that is the server's own. @return nothing where the handler is to be asked
   [[nodiscard]] std::optional<Reply> own_answer(const Fields& request, const Caller& caller);
   [[nodiscard]] bool is_of_consortium(const certificates::CertificateFacts& peer) const;
 
