@@ -138,10 +138,10 @@ Result<ReadRecords> read_records(const PredictRequest& request, const data::Sche
   const auto names = [&request](std::vector<std::string>&& ids) {
     return request.id.empty() ? RecordNames{} : RecordNames{request.id, std::move(ids)};
   };
-  Result<data::CsvRecords> labelled = data::read_csv(request.csv, schema, options);
+  Result<data::TableRecords> labelled = data::read_csv(request.csv, schema, options);
   if (labelled) return ReadRecords{std::move(labelled->records), names(std::move(labelled->kept)), true, ""};
   options.with_label = false;
-  UNDERTONE_TRY(data::CsvRecords plain, data::read_csv(request.csv, schema, options));
+  UNDERTONE_TRY(data::TableRecords plain, data::read_csv(request.csv, schema, options));
   return ReadRecords{std::move(plain.records), names(std::move(plain.kept)), false,
                      labelled.error().message.substr(0, labelled.error().message.find('\n'))};
 }

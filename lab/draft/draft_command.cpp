@@ -50,7 +50,7 @@ Result<DraftFacts::OpenFile> open_file_of(const std::filesystem::path& file, con
   data::CsvOptions options;
   options.bytes = [&](std::string_view part) { digest.update(part); };
   options.records_max = models::PublicLoss::kNumbersMax / static_cast<std::int64_t>(data::encoded_width(schema) + 1);
-  Result<data::CsvRecords> read = data::read_csv(file, schema, options);
+  Result<data::TableRecords> read = data::read_csv(file, schema, options);
   if (!read) return Error{read.error().code, fmt::format("--public: {}", read.error().message)};
   return DraftFacts::OpenFile{file.filename().string(), digest.finish(), read->records.targets.size()};
 }

@@ -163,7 +163,7 @@ Result<std::shared_ptr<const models::PublicGradientSource>> load_public_records(
   options.bytes = [&](std::string_view part) { parsed.update(part); };
   options.dialect = terms.dialect;
   options.records_max = terms.records;
-  Result<data::CsvRecords> read = data::read_csv(file, job.schema, options);
+  Result<data::TableRecords> read = data::read_csv(file, job.schema, options);
   if (!read) return refuse(without(folder->string(), read.error().message));
   if (parsed.finish() != terms.sha256) return is_another();
   data::Dataset dataset;

@@ -53,7 +53,7 @@ data::PersonKey person_key(const SigningKey& key, const std::string& dataset, st
 /// Gives each record without an id a key of its own, of its content and its number among those of the same content. So
 /// it keeps its place while others change, and which of several equal ones stands where is told to nobody: they are
 /// equal.
-void set_alone(const SigningKey& key, const std::string& dataset, data::CsvRecords& read) {
+void set_alone(const SigningKey& key, const std::string& dataset, data::TableRecords& read) {
   std::map<data::PersonKey, std::size_t> alike;
   for (const std::size_t record : read.alone) {
     data::PersonKey& own = read.persons[record];
@@ -64,7 +64,7 @@ void set_alone(const SigningKey& key, const std::string& dataset, data::CsvRecor
 }
 
 /// Counts persons whose ids nearly agree with another's.
-std::int64_t near_ids(const data::CsvRecords& read) {
+std::int64_t near_ids(const data::TableRecords& read) {
   std::vector<std::pair<data::PersonKey, data::PersonKey>> ids;
   for (std::size_t i = 0; i < read.near_ids.size(); ++i)
     if (read.near_ids[i] != data::PersonKey{}) ids.emplace_back(read.near_ids[i], read.persons[i]);
@@ -81,14 +81,14 @@ std::int64_t near_ids(const data::CsvRecords& read) {
 /// Takes the records that the owner declared public out of what was read, or reads them from their own file.
 /// @param bytes digest of the data set's file @return them
 Result<models::Records> take_public(const DatasetConfig& config, const SigningKey& key, const Digest& bytes,
-                                    data::CsvRecords& read) {
+                                    data::TableRecords& read) {
   models::Records out;
   if (const auto* file = std::get_if<std::filesystem::path>(&config.declared_public)) {
     HmacSha256 own = key.keyed_digest("file");
     data::CsvOptions options;
     options.dialect = config.dialect;
     options.bytes = [&own](std::string_view block) { own.update(block); };
-    UNDERTONE_TRY(data::CsvRecords open, data::read_csv(*file, config.schema, options));
+    UNDERTONE_TRY(data::TableRecords open, data::read_csv(*file, config.schema, options));
     if (own.finish() == bytes) {
       return Error{ErrorCode::InvalidData,
                    fmt::format("{}: the file of public records is the data set itself, or a copy "
@@ -145,7 +145,7 @@ Result<LoadedDataset> load_dataset(const DatasetConfig& config, const SigningKey
     options.person = *config.person;
     options.person->key = [&](std::string_view id) { return person_key(key, config.name, id); };
   }
-  Result<data::CsvRecords> read = data::read_csv(config.csv, config.schema, options);
+  Result<data::TableRecords> read = data::read_csv(config.csv, config.schema, options);
   if (!read) return read.error();
   if (seen != size)
     return Error{ErrorCode::InvalidData, fmt::format("{}: changed while it was read", config.csv.string())};

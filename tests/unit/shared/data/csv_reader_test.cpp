@@ -26,10 +26,10 @@ constexpr const char* kSchema = R"({"label": {"column": "sick", "negative": "no"
 
 class CsvReaderTest : public ::testing::Test {
  protected:
-  Result<CsvRecords> read(const std::string& text, const CsvOptions& options = {}) {
+  Result<TableRecords> read(const std::string& text, const CsvOptions& options = {}) {
     const std::filesystem::path file = folder_.path() / "f.csv";
     std::ofstream(file, std::ios::binary) << text;
-    Result<CsvRecords> out = read_csv(file, parse(kSchema), options);
+    Result<TableRecords> out = read_csv(file, parse(kSchema), options);
     if (out) return out;
     std::string message = out.error().message;  // without the folder
     for (std::size_t at = 0; (at = message.find(folder_.path().string() + "/")) != std::string::npos;)
@@ -37,7 +37,7 @@ class CsvReaderTest : public ::testing::Test {
     return Error{out.error().code, message};
   }
   std::string problem(const std::string& text) {
-    const Result<CsvRecords> out = read(text);
+    const Result<TableRecords> out = read(text);
     return out ? "" : out.error().message;
   }
   tests::TemporaryFolder folder_;
@@ -46,7 +46,7 @@ class CsvReaderTest : public ::testing::Test {
 constexpr const char* kHeader = "sick,age,born,sex,ward\n";
 
 TEST_F(CsvReaderTest, EncodesNumbersDatesCategoriesAndMissingValuesFromPublicFactsAlone) {
-  const CsvRecords read_records =
+  const TableRecords read_records =
       read(std::string("\xef\xbb\xbf") + kHeader + "yes,25,1970-01-06,male,b\r\nno,NA,1970-01-01,other,a\r\n").value();
   const models::Records& records = read_records.records;
   ASSERT_EQ(records.count(), 2);
@@ -122,7 +122,7 @@ TEST_F(CsvReaderTest, ALineWithoutEndIsRefusedAfterAFewMegabytes) {
   std::uint64_t seen = 0;
   CsvOptions options;
   options.bytes = [&](std::string_view bytes) { seen += bytes.size(); };
-  const Result<CsvRecords> refused = read(kHeader + std::string(std::size_t{32} << 20U, 'x'), options);
+  const Result<TableRecords> refused = read(kHeader + std::string(std::size_t{32} << 20U, 'x'), options);
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().message.find("a line of more than"), std::string::npos);
   EXPECT_LT(seen, std::uint64_t{8} << 20U);  // what a longer line costs no more than
@@ -177,12 +177,12 @@ TEST_F(CsvReaderTest, AFileThatCannotBeReadIsToldWithTheReason) {
 TEST_F(CsvReaderTest, ReadsSemicolonsTabsAndDecimalCommasOnceTold) {
   CsvOptions options;
   options.dialect = {';', {true}};
-  const CsvRecords semicolons =
+  const TableRecords semicolons =
       read("sick;age;born;sex;ward\nyes;12,5;1970-01-06;male;b\nno;NA;1970-01-01;\"a;b\";a\n", options).value();
   ASSERT_EQ(semicolons.records.count(), 2);
   EXPECT_EQ(semicolons.records.features(0, 0), -0.75);  // 12.5 in [0, 100]
   EXPECT_EQ(semicolons.columns[0].missing, 1);
-  const Result<CsvRecords> point = read("sick;age;born;sex;ward\nyes;12.5;1970-01-06;male;b\n", options);
+  const Result<TableRecords> point = read("sick;age;born;sex;ward\nyes;12.5;1970-01-06;male;b\n", options);
   ASSERT_FALSE(point);
   EXPECT_NE(point.error().message.find("column 2 \"age\": expected a finite number with a decimal comma"),
             std::string::npos)
@@ -190,7 +190,7 @@ TEST_F(CsvReaderTest, ReadsSemicolonsTabsAndDecimalCommasOnceTold) {
   EXPECT_FALSE(read("sick;age;born;sex;ward\nyes;1,2,5;1970-01-06;male;b\n", options));
   EXPECT_FALSE(read("sick;age;born;sex;ward\nyes;12,5;1970-01-06;male;b\n"));  // not told
   options.dialect = {'\t'};
-  const CsvRecords tabs =
+  const TableRecords tabs =
       read("sick\tage\tborn\tsex\tward\nyes\t\t1970-01-06\tmale\tb\nno\t25\t1970-01-01\tx\ta\n", options).value();
   EXPECT_EQ(tabs.columns[0].missing, 1);  // an empty cell between tabs is one
   EXPECT_EQ(tabs.records.features(0, 1), -0.5);
@@ -217,7 +217,7 @@ TEST_F(CsvReaderTest, ReadsOtherEncodingsAndTheLineOfTheSeparator) {
   std::string text = kHeader;
   for (int i = 0; i < 10'000; ++i) text += i % 2 == 0 ? row : "no,5,1970-01-06,male,b\n";
   for (const char c : text) many += {c, '\0'};
-  const CsvRecords all = read(many, options).value();
+  const TableRecords all = read(many, options).value();
   ASSERT_EQ(all.records.count(), 10'000);
   EXPECT_EQ(all.records.features(0, 9999), -0.9);
   EXPECT_EQ(problem("sep=,\n" + std::string(kHeader) + "maybe,1,1970-01-01,male,b\n").substr(0, 8), "f.csv:3:");
@@ -228,7 +228,7 @@ TEST_F(CsvReaderTest, BytesThatAreNoTextAreFoundInTheirLine) {
   options.dialect.encoding = TextEncoding::Windows1252;
   std::string text = kHeader;
   for (int i = 2; i < 42; ++i) text += "yes,25,1970-01-06,male,b\n";
-  const Result<CsvRecords> bad = read(text + "yes,25,1970-01-06,m\x81le,b\n", options);
+  const Result<TableRecords> bad = read(text + "yes,25,1970-01-06,m\x81le,b\n", options);
   ASSERT_FALSE(bad);
   EXPECT_EQ(bad.error().message.substr(0, 9), "f.csv:42:") << bad.error().message;
 }

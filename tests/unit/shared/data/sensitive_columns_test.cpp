@@ -60,7 +60,7 @@ TEST(SensitiveColumnsTest, EveryReaderGivesRecordsTheirGroups) {
   text << csv_line(table.header);
   for (const std::vector<std::string>& row : table.rows) text << csv_line(row);
   text.close();
-  const CsvRecords of_file = read_csv(file, schema, {}).value();
+  const TableRecords of_file = read_csv(file, schema, {}).value();
   EXPECT_EQ(of_file.records.groups, wanted);
   EXPECT_EQ(of_file.columns.size(), 4U);
   const Schema without = read_schema(R"([{"column":"sex","categories":["f","m","?"]}])").value();

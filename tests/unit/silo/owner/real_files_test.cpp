@@ -128,13 +128,13 @@ TEST(RealFilesTest, WhatWasDraftedIsRead) {
   options.dialect = data::survey_csv(real("excel-cp1252.csv")).value().dialect;
   const std::string tall = R"({"label": {"column": "krank", "negative": "nein", "positive": "ja"}, "features": [
       {"column": "Größe", "min": 0, "max": 2}]})";
-  const data::CsvRecords latin = data::read_csv(real("excel-cp1252.csv"), schema_of(tall), options).value();
+  const data::TableRecords latin = data::read_csv(real("excel-cp1252.csv"), schema_of(tall), options).value();
   options.dialect = data::survey_csv(real("utf16le-bom.csv")).value().dialect;
-  const data::CsvRecords wide = data::read_csv(real("utf16le-bom.csv"), schema_of(tall), options).value();
+  const data::TableRecords wide = data::read_csv(real("utf16le-bom.csv"), schema_of(tall), options).value();
   EXPECT_DOUBLE_EQ(latin.records.features(0, 0), 0.54);
   EXPECT_EQ(latin.records.features, wide.records.features);
   options.dialect = data::survey_csv(real("thousands-de.csv")).value().dialect;
-  const data::CsvRecords cost =
+  const data::TableRecords cost =
       data::read_csv(real("thousands-de.csv"),
                      schema_of(R"({"label": {"column": "Ergebnis", "negative": "nein", "positive": "ja"},
                        "features": [{"column": "Kosten", "min": 0, "max": 100000, "outside": "refuse"}]})"),

@@ -1,0 +1,185 @@
+#include "shared/data/record_gatherer.hpp"
+
+#include <cstring>
+
+#include "shared/base/plain_text.hpp"
+#include "shared/data/column_name.hpp"
+
+namespace undertone::data {
+
+bool is_utf8(std::string_view text) {
+  std::size_t i = 0;
+  while (i < text.size()) {
+    const auto lead = static_cast<unsigned char>(text[i]);
+    if (lead < 0x80) {
+      ++i;
+      continue;
+    }
+    const std::size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+    if (lead < 0xc2 || lead > 0xf4 || i + length > text.size()) return false;
+    const auto second = static_cast<unsigned char>(text[i + 1]);
+    if ((lead == 0xe0 && second < 0xa0) || (lead == 0xed && second > 0x9f) || (lead == 0xf0 && second < 0x90) ||
+        (lead == 0xf4 && second > 0x8f)) {
+      return false;
+    }
+    for (std::size_t j = 1; j < length; ++j) {
+      if ((static_cast<unsigned char>(text[i + j]) & 0xc0U) != 0x80U) return false;
+    }
+    i += length;
+  }
+  return true;
+}
+
+Status RecordGatherer::find_mark() {
+  const std::string name = plain_text(options_->mark->column);
+  const ColumnNames names(columns_);
+  const std::optional<std::size_t> found = names.find(options_->mark->column);
+  if (!found) {
+    return Error{ErrorCode::InvalidData,
+                 fmt::format("expected the column \"{}\", which says whose records are public", name)};
+  }
+  mark_column_ = *found;
+  if (names.count(options_->mark->column) > 1)
+    return Error{ErrorCode::InvalidData, fmt::format("expected one column \"{}\", found several", name)};
+  if (encoder_->reads(mark_column_)) {
+    return Error{ErrorCode::InvalidData,
+                 fmt::format("the column \"{}\" says whose records are public, and so it may be no feature and no "
+                             "label: what is public is settled before any value is looked at",
+                             name)};
+  }
+  return {};
+}
+
+Status RecordGatherer::find_person() {
+  const ColumnNames names(columns_);
+  const std::optional<std::size_t> found = names.find(options_->person->column);
+  // The column's name is the silo's own: errors are for its terminal, and yet do not say it.
+  if (!found) return Error{ErrorCode::InvalidData, "expected the column of persons' ids that the configuration names"};
+  person_column_ = *found;
+  if (names.count(options_->person->column) > 1)
+    return Error{ErrorCode::InvalidData, "expected one column of persons' ids, found several of its name"};
+  if (encoder_->reads(person_column_))
+    return Error{ErrorCode::InvalidData, "the column of persons' ids may be no feature and no label"};
+  return {};
+}
+
+Status RecordGatherer::find_kept() {
+  const std::optional<std::size_t> found = ColumnNames(columns_).find(*options_->kept);
+  if (!found)
+    return Error{ErrorCode::InvalidData, fmt::format("there is no column \"{}\"", plain_text(*options_->kept))};
+  kept_column_ = *found;
+  return {};
+}
+
+Status RecordGatherer::begin(const std::vector<std::string>& columns, std::int64_t rows_at_most) {
+  columns_ = columns;
+  UNDERTONE_TRY(RecordEncoder encoder,
+                RecordEncoder::create(columns_, *schema_, options_->with_label, options_->numbers));
+  encoder_.emplace(std::move(encoder));
+  if (options_->mark) UNDERTONE_TRY(find_mark());
+  if (options_->person) UNDERTONE_TRY(find_person());
+  if (options_->kept) UNDERTONE_TRY(find_kept());
+  const auto rows = static_cast<std::size_t>(rows_at_most);
+  features_.setZero(static_cast<Eigen::Index>(encoder_->width()), rows_at_most);
+  targets_.setZero(rows_at_most);
+  if (encoder_->groups()) groups_.assign(rows, 0);
+  if (options_->mark) marked_.assign(rows, false);
+  if (options_->person) {
+    persons_.assign(rows, PersonKey{});
+    if (options_->person->looks_for_near_ids) near_ids_ = persons_;
+  }
+  if (options_->kept) kept_.assign(rows, "");
+  return {};
+}
+
+bool RecordGatherer::fits(TableProblems& problems) const {
+  if (record_ < targets_.size()) return true;
+  problems.add("the file grew while it was read", true);
+  return false;
+}
+
+RecordEncoder::Row RecordGatherer::row() {
+  return {features_.col(record_).data(), &targets_[record_],
+          groups_.empty() ? nullptr : &groups_[static_cast<std::size_t>(record_)]};
+}
+
+/// Keeps the keyed hash of an id, and overwrites the id.
+void RecordGatherer::take_id(std::span<char> text, TableProblems& problems) {
+  const std::string_view id = id_in({text.data(), text.size()});
+  const auto record = static_cast<std::size_t>(record_);
+  if (!id.empty()) {
+    persons_[record] = options_->person->key(id);
+    if (!near_ids_.empty()) {
+      loose_id(id, loose_);
+      near_ids_[record] = options_->person->key(loose_);
+      explicit_bzero(loose_.data(), loose_.capacity());
+    }
+  } else if (options_->person->without_id_alone) {
+    without_id_ = true;
+  } else {
+    problems.add(fmt::format("column {}: expected a person's id, found none", person_column_ + 1), false);
+  }
+  explicit_bzero(text.data(), text.size());
+}
+
+void RecordGatherer::cell(std::size_t column, std::span<char> text, TableProblems& problems) {
+  if (!fits(problems)) return;
+  const auto record = static_cast<std::size_t>(record_);
+  const std::string_view cell(text.data(), text.size());
+  if (column == mark_column_) marked_[record] = cell == options_->mark->value;
+  if (column == kept_column_) {
+    if (!is_utf8(cell)) problems.add(describe_column(columns_, column) + ": expected UTF-8 text" + kConvertHint, false);
+    kept_[record] = cell;
+  }
+  if (column == person_column_) return take_id(text, problems);
+  if (options_->person && options_->person->without_id_alone)
+    content_ += fmt::format("{}:", cell.size()).append(cell);  // with its length, so that no two rows read alike
+  if (!encoder_->reads(column)) return;
+  if (!is_utf8(cell))
+    return problems.add(describe_column(columns_, column) + ": expected UTF-8 text" + kConvertHint, false);
+  if (const RecordEncoder::Expected expected = encoder_->encode(column, cell, row()); expected != nullptr)
+    problems.add(describe_column(columns_, column) + ": expected " + *expected, false);
+}
+
+void RecordGatherer::missing(std::size_t column, TableProblems& problems) {
+  if (!fits(problems)) return;
+  if (column == person_column_) return take_id({}, problems);
+  if (options_->person && options_->person->without_id_alone) content_ += "-";
+  if (!encoder_->reads(column)) return;
+  if (const RecordEncoder::Expected expected = encoder_->encode_missing(column, row()); expected != nullptr)
+    problems.add(describe_column(columns_, column) + ": expected " + *expected, false);
+}
+
+void RecordGatherer::end_row(TableProblems& problems) {
+  if (!fits(problems)) return;
+  if (without_id_) {  // without an id it is known by its content
+    const auto record = static_cast<std::size_t>(record_);
+    persons_[record] = options_->person->key(" " + content_);
+    alone_.push_back(record);
+  }
+  without_id_ = false;
+  content_.clear();
+  ++record_;
+}
+
+TableRecords RecordGatherer::take() {
+  const auto rows = static_cast<std::size_t>(record_);
+  if (record_ != targets_.size()) {
+    features_.conservativeResize(Eigen::NoChange, record_);
+    targets_.conservativeResize(record_);
+    if (!groups_.empty()) groups_.resize(rows);
+  }
+  if (options_->mark) marked_.resize(rows);
+  if (options_->person) persons_.resize(rows);
+  if (!near_ids_.empty()) near_ids_.resize(rows);
+  if (options_->kept) kept_.resize(rows);
+  return {{std::move(features_), std::move(targets_), {}, std::move(groups_)},
+          encoder_->facts(),
+          std::move(marked_),
+          std::move(persons_),
+          std::move(alone_),
+          std::move(near_ids_),
+          std::move(kept_)};
+}
+
+}  // namespace undertone::data

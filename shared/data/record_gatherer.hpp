@@ -1,0 +1,95 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shared/base/result.hpp"
+#include "shared/data/persons.hpp"
+#include "shared/data/record_encoder.hpp"
+#include "shared/data/table_sink.hpp"
+#include "shared/models/linear_model.hpp"
+
+namespace undertone::data {
+
+/// Which rows of a table are marked: those with this very text in a column that no schema reads.
+struct RowMark {
+  std::string column;
+  std::string value;
+};
+
+/// What is gathered of a table beside its records.
+struct GatherOptions {
+  bool with_label = true;
+  NumberForm numbers = {};
+  std::optional<RowMark> mark = {};
+  std::optional<PersonColumn> person = {};
+  std::optional<std::string> kept = {};  // a column whose texts are kept as they are
+};
+
+struct TableRecords {
+  models::Records records;  // features in the schema's order, numeric ones scaled to [-1, 1]
+  std::vector<ColumnFacts> columns;
+  std::vector<bool> marked;              // one for each record, where there is a mark to look for; else none
+  std::vector<PersonKey> persons = {};   // one for each record, where there are persons; else none
+  std::vector<std::size_t> alone = {};   // the records without an id, whose entries of `persons` are of their content
+  std::vector<PersonKey> near_ids = {};  // of each record the key of its loose id, where these were looked for
+  std::vector<std::string> kept = {};    // one for each record, where a column is kept; else none
+};
+
+/// Makes records of a table by a schema. Columns that nothing asks for are not looked at. Ids are overwritten as soon
+/// as they are hashed.
+class RecordGatherer final : public TableSink {
+ public:
+  /// @param schema outlives this, and so do the options
+  RecordGatherer(const Schema& schema, const GatherOptions& options) : schema_(&schema), options_(&options) {}
+
+  /// @param rows_at_most memory is taken for so many; a row beyond is a problem
+  [[nodiscard]] Status begin(const std::vector<std::string>& columns, std::int64_t rows_at_most) override;
+  void cell(std::size_t column, std::span<char> text, TableProblems& problems) override;
+  void missing(std::size_t column, TableProblems& problems) override;
+  void end_row(TableProblems& problems) override;
+
+  [[nodiscard]] std::int64_t rows() const noexcept { return record_; }
+  /// What was gathered. Nothing is left behind. @pre begin() was good
+  [[nodiscard]] TableRecords take();
+
+ private:
+  [[nodiscard]] Status find_mark();
+  [[nodiscard]] Status find_person();
+  [[nodiscard]] Status find_kept();
+  void take_id(std::span<char> text, TableProblems& problems);
+  /// Whether there is room for the row at hand; a problem if not.
+  [[nodiscard]] bool fits(TableProblems& problems) const;
+  [[nodiscard]] RecordEncoder::Row row();
+
+  const Schema* schema_;
+  const GatherOptions* options_;
+  std::vector<std::string> columns_;
+  std::optional<RecordEncoder> encoder_;
+  Eigen::MatrixXd features_;
+  Eigen::VectorXd targets_;
+  std::vector<std::int32_t> groups_;  // of the records, where the schema has sensitive columns
+  Eigen::Index record_ = 0;
+  std::size_t mark_column_ = SIZE_MAX;
+  std::vector<bool> marked_;
+  std::size_t person_column_ = SIZE_MAX;
+  std::vector<PersonKey> persons_;
+  std::vector<std::size_t> alone_;
+  std::vector<PersonKey> near_ids_;
+  std::string loose_;
+  bool without_id_ = false;  // the row at hand
+  std::string content_;      // its cells, where a row without an id is a person by its content
+  std::size_t kept_column_ = SIZE_MAX;
+  std::vector<std::string> kept_;
+};
+
+/// Whether the text is UTF-8 (RFC 3629: no surrogates, no overlong forms).
+[[nodiscard]] bool is_utf8(std::string_view text);
+/// How a file of another encoding is mended: said after what is expected.
+inline constexpr const char* kConvertHint =
+    " (Windows often writes Windows-1252: write \"encoding\": \"Windows-1252\" under \"file\" of the data set)";
+
+}  // namespace undertone::data
