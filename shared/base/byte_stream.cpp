@@ -2,6 +2,14 @@
 
 namespace undertone {
 
+Result<std::string_view> ByteReader::view(std::uint64_t size) {
+  if (size > rest_.size())
+    return Error{ErrorCode::Malformed, fmt::format("{} bytes left where {} are needed", rest_.size(), size)};
+  const std::string_view out = rest_.substr(0, size);
+  rest_.remove_prefix(size);
+  return out;
+}
+
 Result<std::string> ByteReader::text() {
   UNDERTONE_TRY(const std::uint64_t size, u64());
   if (size > rest_.size()) {

@@ -1,0 +1,459 @@
+#include "shared/data/snapshot.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+
+#include "shared/base/byte_stream.hpp"
+#include "shared/base/plain_text.hpp"
+#include "shared/data/column_name.hpp"
+#include "shared/data/csv_reader.hpp"
+
+namespace undertone::data {
+namespace {
+
+constexpr std::string_view kMagic = "undertone snapshot 1\n";
+constexpr std::size_t kBlockBytesMax = std::size_t{64} << 20U;  // of cells, before they are packed
+/// Of a packed block, for readers: its cells, and no more beside each than a length, an end and a place.
+constexpr std::uint64_t kPackedBytesMax = std::uint64_t{4} << 30U;
+constexpr std::uint64_t kTexts = 0;
+constexpr std::uint64_t kDecimals = 1;
+constexpr std::size_t kDigitsMax = 18;  // of a whole number that fits 64 bits, its fraction's included
+
+/// A plain decimal: an optional minus, digits without a zero before them, perhaps a point and more digits.
+struct Decimal {
+  std::int64_t digits = 0;  // all of them as one whole number, with its sign
+  std::size_t scale = 0;    // how many stand behind the point
+};
+
+std::optional<Decimal> decimal_in(std::string_view text) {
+  const bool minus = text.starts_with('-');
+  if (minus) text.remove_prefix(1);
+  const std::size_t point = std::min(text.find('.'), text.size());
+  const std::string_view whole = text.substr(0, point);
+  const std::string_view fraction = point < text.size() ? text.substr(point + 1) : std::string_view();
+  if (whole.empty() || (whole.size() > 1 && whole.front() == '0') || (point < text.size() && fraction.empty()) ||
+      whole.size() + fraction.size() > kDigitsMax) {
+    return std::nullopt;
+  }
+  Decimal out{0, fraction.size()};
+  for (const std::string_view part : {whole, fraction}) {
+    for (const char c : part) {
+      if (c < '0' || c > '9') return std::nullopt;
+      out.digits = 10 * out.digits + (c - '0');
+    }
+  }
+  if (minus && out.digits == 0) return std::nullopt;  // -0 is another text than 0
+  if (minus) out.digits = -out.digits;
+  return out;
+}
+
+/// Writes digits with so many behind the point. @param trimmed without zeros at the end of the fraction
+/// @return what was written
+std::span<char> write_decimal(std::int64_t digits, std::size_t scale, bool trimmed, std::array<char, 32>& out) {
+  std::array<char, 24> plain{};
+  const bool minus = digits < 0;
+  const std::uint64_t size_of =
+      minus ? std::uint64_t{0} - static_cast<std::uint64_t>(digits) : static_cast<std::uint64_t>(digits);
+  const auto [end, code] = std::to_chars(plain.data(), plain.data() + plain.size(), size_of);
+  auto count = static_cast<std::size_t>(end - plain.data());
+  char* at = out.data();
+  if (minus) *at++ = '-';
+  if (count <= scale) {  // 0.05
+    *at++ = '0';
+  } else {
+    at = std::copy_n(plain.data(), count - scale, at);
+  }
+  if (scale > 0) {
+    char* const point = at;
+    *at++ = '.';
+    for (std::size_t i = count; i < scale; ++i) *at++ = '0';
+    const std::size_t shown = std::min(count, scale);
+    at = std::copy_n(plain.data() + (count - shown), shown, at);
+    if (trimmed) {
+      while (at[-1] == '0') --at;
+      if (at - 1 == point) --at;
+    }
+  }
+  return {out.data(), at};
+}
+
+/// The fewest bytes, of 1, 2, 4 and 8, that hold a number.
+std::size_t width_of(std::uint64_t most) {
+  if (most <= std::numeric_limits<std::uint8_t>::max()) return 1;
+  if (most <= std::numeric_limits<std::uint16_t>::max()) return 2;
+  return most <= std::numeric_limits<std::uint32_t>::max() ? 4 : 8;
+}
+
+void put(std::string& out, std::uint64_t value, std::size_t width) {
+  std::array<char, 8> bytes{};
+  std::memcpy(bytes.data(), &value, sizeof value);
+  out.append(bytes.data(), width);
+}
+
+std::uint64_t get(std::string_view values, std::size_t at, std::size_t width) {
+  std::uint64_t out = 0;
+  std::memcpy(&out, values.data() + at * width, width);
+  return out;
+}
+
+/// What a block's cells have in common where all that hold something are decimals.
+struct Decimals {
+  std::size_t scale = 0;
+  bool trimmed = false;
+  std::int64_t least = 0;
+  std::uint64_t range = 0;
+  std::vector<std::int64_t> digits;  // of every cell, at the scale; 0 of one that is missing
+};
+
+constexpr std::array<std::int64_t, kDigitsMax + 1> kPowers = [] {
+  std::array<std::int64_t, kDigitsMax + 1> out{};
+  out[0] = 1;
+  for (std::size_t i = 1; i < out.size(); ++i) out[i] = 10 * out[i - 1];
+  return out;
+}();
+
+/// Cells of a block, and how they are packed.
+class Packer {
+ public:
+  Packer(std::string_view texts, const std::vector<std::uint32_t>& ends, const std::vector<bool>& missing)
+      : texts_(texts), ends_(&ends), missing_(&missing) {}
+
+  [[nodiscard]] std::string packed() const {
+    std::string texts = as_texts();
+    const std::optional<Decimals> decimals = as_decimals();
+    if (!decimals) return texts;
+    const std::size_t width = width_of(decimals->range + 1);  // one more: what is missing
+    if (texts.size() <= 6 * sizeof(std::uint64_t) + width * decimals->digits.size()) return texts;
+    ByteWriter out;
+    out.u64(kDecimals);
+    out.u64(decimals->scale);
+    out.u64(decimals->trimmed ? 1 : 0);
+    out.i64(decimals->least);
+    out.u64(decimals->range);
+    out.u64(width);
+    std::string bytes = std::move(out).bytes();
+    for (std::size_t i = 0; i < decimals->digits.size(); ++i) {
+      const std::uint64_t above =
+          static_cast<std::uint64_t>(decimals->digits[i]) - static_cast<std::uint64_t>(decimals->least);
+      put(bytes, (*missing_)[i] ? decimals->range + 1 : above, width);
+    }
+    return bytes;
+  }
+
+ private:
+  [[nodiscard]] std::string_view text(std::size_t at) const {
+    const std::size_t from = at == 0 ? 0 : (*ends_)[at - 1];
+    return texts_.substr(from, (*ends_)[at] - from);
+  }
+
+  [[nodiscard]] std::string as_texts() const {
+    std::unordered_map<std::string_view, std::uint64_t> places;
+    std::vector<std::string_view> different;
+    std::vector<std::uint64_t> cells(ends_->size());
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      if ((*missing_)[i]) continue;
+      const auto [at, fresh] = places.emplace(text(i), places.size());
+      if (fresh) different.push_back(at->first);
+      cells[i] = at->second + 1;  // 0: missing
+    }
+    const std::size_t width = width_of(different.size());
+    ByteWriter out;
+    out.u64(kTexts);
+    out.u64(different.size());
+    for (const std::string_view one : different) out.text(one);
+    out.u64(width);
+    std::string bytes = std::move(out).bytes();
+    for (const std::uint64_t place : cells) put(bytes, place, width);
+    return bytes;
+  }
+
+  [[nodiscard]] std::optional<Decimals> as_decimals() const {
+    std::vector<Decimal> cells(ends_->size());
+    bool zeros = false;  // some fraction ends with one
+    bool alike = true;   // all fractions are as long as each other
+    std::size_t scale = 0;
+    bool any = false;
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      if ((*missing_)[i]) continue;
+      const std::optional<Decimal> cell = decimal_in(text(i));
+      if (!cell) return std::nullopt;
+      cells[i] = *cell;
+      zeros = zeros || (cell->scale > 0 && text(i).back() == '0');
+      alike = alike && (!any || cell->scale == scale);
+      scale = std::max(scale, cell->scale);
+      any = true;
+    }
+    if (!any || (zeros && !alike)) return std::nullopt;
+    Decimals out{scale, !alike, std::numeric_limits<std::int64_t>::max(), 0, {}};
+    std::int64_t most = std::numeric_limits<std::int64_t>::min();
+    out.digits.resize(cells.size());
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      if ((*missing_)[i]) continue;
+      if (__builtin_mul_overflow(cells[i].digits, kPowers[scale - cells[i].scale], &out.digits[i])) return std::nullopt;
+      out.least = std::min(out.least, out.digits[i]);
+      most = std::max(most, out.digits[i]);
+    }
+    out.range = static_cast<std::uint64_t>(most) - static_cast<std::uint64_t>(out.least);
+    if (out.range >= std::uint64_t{1} << 63U) return std::nullopt;
+    return out;
+  }
+
+  std::string_view texts_;
+  const std::vector<std::uint32_t>* ends_;
+  const std::vector<bool>* missing_;
+};
+
+/// A column of a packed block as it is read. Its parts refer to the block.
+struct Packed {
+  bool decimals = false;
+  std::vector<std::string_view> texts;
+  std::uint64_t scale = 0;
+  bool trimmed = false;
+  std::int64_t least = 0;
+  std::uint64_t most = 0;  // of the values: one more says that a decimal is missing. Of texts their number; 0: missing
+  std::uint64_t width = 1;
+  std::string_view values;
+};
+
+bool is_width(std::uint64_t width) { return width == 1 || width == 2 || width == 4 || width == 8; }
+
+/// @return an error without place where the bytes are no column of so many rows
+Result<Packed> unpack(std::string_view column, std::size_t rows) {
+  const Error wrong{ErrorCode::Malformed, "no column of a snapshot"};
+  ByteReader bytes(column);
+  Packed out;
+  UNDERTONE_TRY(const std::uint64_t kind, bytes.u64());
+  out.decimals = kind == kDecimals;
+  if (out.decimals) {
+    UNDERTONE_TRY(out.scale, bytes.u64());
+    UNDERTONE_TRY(const std::uint64_t trimmed, bytes.u64());
+    UNDERTONE_TRY(out.least, bytes.i64());
+    UNDERTONE_TRY(out.most, bytes.u64());
+    if (out.scale > kDigitsMax || trimmed > 1) return wrong;
+    out.trimmed = trimmed == 1;
+  } else {
+    UNDERTONE_TRY(out.most, bytes.u64());
+    if (kind != kTexts || out.most > rows) return wrong;
+    for (std::uint64_t i = 0; i < out.most; ++i) {
+      UNDERTONE_TRY(const std::uint64_t size, bytes.u64());
+      UNDERTONE_TRY(const std::string_view text, bytes.view(size));
+      out.texts.push_back(text);
+    }
+  }
+  UNDERTONE_TRY(out.width, bytes.u64());
+  if (!is_width(out.width) || bytes.left() != out.width * rows) return wrong;
+  UNDERTONE_TRY(out.values, bytes.view(bytes.left()));
+  return out;
+}
+
+/// A file that is read in parts.
+class Parts {
+ public:
+  Parts(const std::filesystem::path& file, const std::function<void(std::string_view)>& seen)
+      : file_(std::fopen(file.c_str(), "rbe"), &std::fclose), seen_(&seen) {}
+  [[nodiscard]] bool open() const noexcept { return file_ != nullptr; }
+  /// @return whether there were so many bytes
+  [[nodiscard]] bool read(std::string& out, std::uint64_t size) {
+    out.resize(size);
+    if (std::fread(out.data(), 1, size, file_.get()) != size) return false;
+    if (*seen_) (*seen_)(out);
+    return true;
+  }
+  [[nodiscard]] std::optional<std::uint64_t> u64() {
+    std::string bytes;
+    if (!read(bytes, sizeof(std::uint64_t))) return std::nullopt;
+    const Result<std::uint64_t> out = ByteReader(bytes).u64();
+    return out ? std::optional(*out) : std::nullopt;
+  }
+  [[nodiscard]] bool at_end() { return std::fgetc(file_.get()) == EOF; }
+
+ private:
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
+  const std::function<void(std::string_view)>* seen_;
+};
+
+}  // namespace
+
+SnapshotWriter::SnapshotWriter(std::vector<FrozenColumn> wanted, const NumberForm& numbers, Bytes bytes)
+    : wanted_(std::move(wanted)), numbers_(numbers), bytes_(std::move(bytes)) {}
+
+Status SnapshotWriter::begin(const std::vector<std::string>& columns, std::int64_t /*rows_at_most*/) {
+  columns_ = columns;
+  wanted_by_place_.assign(columns.size(), wanted_.size());
+  block_.resize(wanted_.size());
+  const ColumnNames names(columns);
+  ByteWriter header;
+  header.u64(wanted_.size());
+  for (std::size_t i = 0; i < wanted_.size(); ++i) {
+    const std::optional<std::size_t> place = names.find(wanted_[i].name);
+    if (!place || names.count(wanted_[i].name) > 1) {
+      return Error{ErrorCode::InvalidData, fmt::format("the column \"{}\" {}", plain_text(wanted_[i].name),
+                                                       place ? "stands twice" : "is missing")};
+    }
+    wanted_by_place_[*place] = i;
+    header.text(wanted_[i].name);
+  }
+  UNDERTONE_TRY(bytes_(kMagic));
+  ByteWriter size;
+  size.u64(header.bytes().size());
+  UNDERTONE_TRY(bytes_(size.bytes()));
+  return bytes_(header.bytes());
+}
+
+void SnapshotWriter::close_cell(std::size_t wanted, bool missing) {
+  Cells& cells = block_[wanted];
+  cells.ends.push_back(static_cast<std::uint32_t>(cells.texts.size()));
+  cells.missing.push_back(missing);
+}
+
+void SnapshotWriter::cell(std::size_t column, std::span<char> text, TableProblems& problems) {
+  const std::size_t wanted = wanted_by_place_[column];
+  if (wanted == wanted_.size()) return;
+  const std::string_view cell(text.data(), text.size());
+  if (!is_utf8(cell)) problems.add(describe_column(columns_, column) + ": expected UTF-8 text" + kConvertHint, false);
+  Cells& cells = block_[wanted];
+  const std::size_t before = cells.texts.size();
+  if (wanted_[wanted].number && numbers_ != NumberForm{}) {
+    cells.texts += plain_number(cell, numbers_);
+  } else {
+    cells.texts += cell;
+  }
+  block_bytes_ += cells.texts.size() - before;
+  close_cell(wanted, false);
+}
+
+void SnapshotWriter::missing(std::size_t column, TableProblems& /*problems*/) {
+  if (wanted_by_place_[column] != wanted_.size()) close_cell(wanted_by_place_[column], true);
+}
+
+void SnapshotWriter::end_row(TableProblems& problems) {
+  ++block_rows_;
+  // A row that is too short was a problem already, and nothing of it is kept.
+  for (std::size_t i = 0; i < wanted_.size(); ++i)
+    if (block_[i].ends.size() < block_rows_) close_cell(i, true);
+  if (block_rows_ < kSnapshotBlockRows && block_bytes_ < kBlockBytesMax) return;
+  if (const Status written = write_block(); !written) problems.add(written.error().message, true);
+}
+
+Status SnapshotWriter::write_block() {
+  ByteWriter rows;
+  rows.u64(block_rows_);
+  UNDERTONE_TRY(bytes_(rows.bytes()));
+  for (Cells& cells : block_) {
+    const std::string packed = Packer(cells.texts, cells.ends, cells.missing).packed();
+    ByteWriter size;
+    size.u64(packed.size());
+    UNDERTONE_TRY(bytes_(size.bytes()));
+    UNDERTONE_TRY(bytes_(packed));
+    cells.texts.clear();
+    cells.ends.clear();
+    cells.missing.clear();
+  }
+  rows_ += static_cast<std::int64_t>(block_rows_);
+  block_rows_ = 0;
+  block_bytes_ = 0;
+  return {};
+}
+
+Result<std::int64_t> SnapshotWriter::finish() {
+  if (block_rows_ > 0) UNDERTONE_TRY(write_block());
+  ByteWriter end;
+  end.u64(0);
+  end.i64(rows_);
+  UNDERTONE_TRY(bytes_(end.bytes()));
+  return rows_;
+}
+
+Status read_snapshot_into(const std::filesystem::path& file, const std::function<void(std::string_view)>& bytes,
+                          TableSink& sink) {
+  const auto refuse = [&file](std::string_view what) {
+    return Error{ErrorCode::InvalidData, fmt::format("{}: {}", file.string(), what)};
+  };
+  const auto damaged = [&refuse] { return refuse("expected a whole snapshot of a data set: this file is damaged"); };
+  Parts parts(file, bytes);
+  if (!parts.open()) return refuse(fmt::format("cannot be read: {}", std::generic_category().message(errno)));
+  std::string part;
+  if (!parts.read(part, kMagic.size()) || part != kMagic) return refuse("expected a snapshot of a data set");
+  std::error_code unknown;
+  const std::uintmax_t file_bytes = std::filesystem::file_size(file, unknown);
+  const auto header_bytes = parts.u64();
+  if (unknown || !header_bytes || *header_bytes > file_bytes || !parts.read(part, *header_bytes)) return damaged();
+  ByteReader header(part);
+  const Result<std::uint64_t> count = header.u64();
+  if (!count || *count > kCsvColumnsMax) return damaged();
+  std::vector<std::string> columns;
+  for (std::uint64_t i = 0; i < *count; ++i) {
+    Result<std::string> name = header.text();
+    if (!name) return damaged();
+    columns.push_back(*std::move(name));
+  }
+  if (!header.end()) return damaged();
+  // The number of rows stands at the end, where whoever wrote it knew it.
+  std::uint64_t rows = 0;
+  {
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> end(std::fopen(file.c_str(), "rbe"), &std::fclose);
+    std::array<char, sizeof rows> last{};
+    if (!end || std::fseek(end.get(), -static_cast<long>(last.size()), SEEK_END) != 0 ||
+        std::fread(last.data(), 1, last.size(), end.get()) != last.size()) {
+      return damaged();
+    }
+    std::memcpy(&rows, last.data(), last.size());
+  }
+  // A cell is a byte at least, so that no number here takes memory for more of them than the file can have.
+  if (rows == 0 || columns.empty() || rows > file_bytes / columns.size()) return damaged();
+  if (const Status begun = sink.begin(columns, static_cast<std::int64_t>(rows)); !begun)
+    return refuse(begun.error().message);
+  TableProblems problems(file.string());
+  std::uint64_t seen = 0;
+  std::vector<std::string> packed(columns.size());
+  std::vector<Packed> cells(columns.size());
+  std::string scratch;
+  std::array<char, 32> decimal{};
+  while (!problems.stopped()) {
+    const auto block_rows = parts.u64();
+    if (!block_rows || *block_rows > kSnapshotBlockRows || *block_rows > rows - seen) return damaged();
+    if (*block_rows == 0) break;
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      const auto size = parts.u64();
+      if (!size || *size > std::min<std::uint64_t>(file_bytes, kPackedBytesMax) || !parts.read(packed[i], *size))
+        return damaged();
+      Result<Packed> column = unpack(packed[i], *block_rows);
+      if (!column) return damaged();
+      cells[i] = *std::move(column);
+    }
+    for (std::size_t row = 0; row < *block_rows && !problems.stopped(); ++row) {
+      problems.at(static_cast<std::int64_t>(seen + row + 1));
+      for (std::size_t i = 0; i < columns.size(); ++i) {
+        const Packed& column = cells[i];
+        const std::uint64_t value = get(column.values, row, column.width);
+        if (value > column.most + (column.decimals ? 1U : 0U)) return damaged();
+        if (value == (column.decimals ? column.most + 1 : 0)) {
+          sink.missing(i, problems);
+        } else if (column.decimals) {
+          const std::uint64_t digits = static_cast<std::uint64_t>(column.least) + value;
+          sink.cell(i, write_decimal(static_cast<std::int64_t>(digits), column.scale, column.trimmed, decimal),
+                    problems);
+        } else {
+          scratch = column.texts[value - 1];  // a copy: whoever takes ids overwrites them
+          sink.cell(i, scratch, problems);
+        }
+      }
+      sink.end_row(problems);
+    }
+    seen += *block_rows;
+  }
+  if (!problems.none()) return problems.error();
+  const auto total = parts.u64();
+  if (!total || *total != rows || seen != rows || !parts.at_end()) return damaged();
+  return {};
+}
+
+}  // namespace undertone::data
