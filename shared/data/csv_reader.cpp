@@ -90,10 +90,12 @@ void on_row(int terminator, void* state) {
   reading.problems.at(++reading.line);
 }
 
-/// A file that is read in blocks.
+/// A file or a pipe that is read in blocks.
 class Blocks {
  public:
   explicit Blocks(const std::filesystem::path& file) : descriptor_(::open(file.c_str(), O_RDONLY | O_CLOEXEC)) {}
+  /// @param descriptor is closed at the end
+  explicit Blocks(int descriptor) : descriptor_(descriptor) {}
   Blocks(const Blocks&) = delete;
   Blocks& operator=(const Blocks&) = delete;
   ~Blocks() {
@@ -118,52 +120,13 @@ class Blocks {
   int descriptor_;
 };
 
-}  // namespace
+Error unreadable(const std::string& name, int why) {
+  return {ErrorCode::InvalidData, fmt::format("{}: cannot be read: {}", name, std::generic_category().message(why))};
+}
 
-Status read_csv_into(const std::filesystem::path& file, const CsvReading& options, TableSink& sink) {
-  const Blocks blocks(file);
-  const auto unreadable = [&file](int why) {
-    return Error{ErrorCode::InvalidData,
-                 fmt::format("{}: cannot be read: {}", file.string(), std::generic_category().message(why))};
-  };
-  if (!blocks.open()) return unreadable(errno);
-  if (blocks.is_stream())
-    return Error{ErrorCode::InvalidData, fmt::format("{}: expected a file, and no pipe or device", file.string())};
+/// Parses what the blocks hold. @param total bytes of all of them, for progress; 0 where nobody knows
+Status parse_blocks(const Blocks& blocks, std::uint64_t total, const CsvReading& options, Reading& reading) {
   std::string block(kBlockBytes, '\0');
-  // First the number of lines, so that records are stored where they stay.
-  std::uint64_t total = 0;
-  std::int64_t lines = 1;
-  const std::size_t unit = options.dialect.encoding == TextEncoding::Utf16 ? 2 : 1;  // bytes
-  while (true) {
-    const ssize_t size = blocks.read(block);
-    if (size < 0) return unreadable(errno);
-    if (size == 0) break;
-    if (total == 0 && options.dialect.encoding == TextEncoding::Utf8 &&
-        has_utf16_mark({block.data(), static_cast<std::size_t>(size)})) {
-      return Error{
-          ErrorCode::InvalidData,
-          fmt::format(
-              "{}:1: expected UTF-8 text, found UTF-16: write \"encoding\": \"UTF-16\" under \"file\" of the data set",
-              file.string())};
-    }
-    total += static_cast<std::uint64_t>(size);
-    const std::string_view bytes(block.data(), static_cast<std::size_t>(size));
-    lines += std::count(bytes.begin(), bytes.end(), '\n');
-    if (bytes.find('\r') != std::string_view::npos) {  // either ends a line, and so does the pair
-      for (std::size_t i = 0; i < bytes.size(); ++i)
-        lines += bytes[i] == '\r' && (i + unit >= bytes.size() || bytes[i + unit] != '\n') ? 1 : 0;
-    }
-  }
-  if (total == 0)
-    return Error{ErrorCode::InvalidData, fmt::format("{}:1: expected a header, found nothing", file.string())};
-  // A record may have line ends in its cells, and blank lines may stand between; not many more than records.
-  if (options.records_max && lines > 2 * *options.records_max + 16)
-    return Error{ErrorCode::LimitExceeded,
-                 fmt::format("{}: {} lines, expected {} records", file.string(), lines, *options.records_max)};
-  blocks.rewind();
-
-  Reading reading(sink, file.string());
-  reading.lines = lines;
   csv_parser parser;
   UNDERTONE_CHECK(csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI | CSV_REPALL_NL) == 0);
   csv_set_delim(&parser, static_cast<unsigned char>(options.dialect.separator));
@@ -174,7 +137,7 @@ Status read_csv_into(const std::filesystem::path& file, const CsvReading& option
   std::uint64_t next_report = kProgressBytes;
   while (!reading.problems.stopped()) {
     const ssize_t size = blocks.read(block);
-    if (size < 0) return unreadable(errno);
+    if (size < 0) return unreadable(reading.problems.name(), errno);
     if (size == 0) break;
     std::string_view bytes(block.data(), static_cast<std::size_t>(size));
     if (options.bytes) options.bytes(bytes);
@@ -218,8 +181,59 @@ Status read_csv_into(const std::filesystem::path& file, const CsvReading& option
   if (!reading.problems.none()) return reading.problems.error();
   if (!reading.header_done || reading.rows == 0)
     return Error{ErrorCode::InvalidData,
-                 fmt::format("{}:{}: expected records, found none", file.string(), reading.line)};
+                 fmt::format("{}:{}: expected records, found none", reading.problems.name(), reading.line)};
   return {};
+}
+
+}  // namespace
+
+Status read_csv_into(const std::filesystem::path& file, const CsvReading& options, TableSink& sink) {
+  const Blocks blocks(file);
+  if (!blocks.open()) return unreadable(file.string(), errno);
+  if (blocks.is_stream())
+    return Error{ErrorCode::InvalidData, fmt::format("{}: expected a file, and no pipe or device", file.string())};
+  std::string block(kBlockBytes, '\0');
+  // First the number of lines, so that records are stored where they stay.
+  std::uint64_t total = 0;
+  std::int64_t lines = 1;
+  const std::size_t unit = options.dialect.encoding == TextEncoding::Utf16 ? 2 : 1;  // bytes
+  while (true) {
+    const ssize_t size = blocks.read(block);
+    if (size < 0) return unreadable(file.string(), errno);
+    if (size == 0) break;
+    if (total == 0 && options.dialect.encoding == TextEncoding::Utf8 &&
+        has_utf16_mark({block.data(), static_cast<std::size_t>(size)})) {
+      return Error{
+          ErrorCode::InvalidData,
+          fmt::format(
+              "{}:1: expected UTF-8 text, found UTF-16: write \"encoding\": \"UTF-16\" under \"file\" of the data set",
+              file.string())};
+    }
+    total += static_cast<std::uint64_t>(size);
+    const std::string_view bytes(block.data(), static_cast<std::size_t>(size));
+    lines += std::count(bytes.begin(), bytes.end(), '\n');
+    if (bytes.find('\r') != std::string_view::npos) {  // either ends a line, and so does the pair
+      for (std::size_t i = 0; i < bytes.size(); ++i)
+        lines += bytes[i] == '\r' && (i + unit >= bytes.size() || bytes[i + unit] != '\n') ? 1 : 0;
+    }
+  }
+  if (total == 0)
+    return Error{ErrorCode::InvalidData, fmt::format("{}:1: expected a header, found nothing", file.string())};
+  // A record may have line ends in its cells, and blank lines may stand between; not many more than records.
+  if (options.records_max && lines > 2 * *options.records_max + 16)
+    return Error{ErrorCode::LimitExceeded,
+                 fmt::format("{}: {} lines, expected {} records", file.string(), lines, *options.records_max)};
+  blocks.rewind();
+
+  Reading reading(sink, file.string());
+  reading.lines = lines;
+  return parse_blocks(blocks, total, options, reading);
+}
+
+Status read_csv_stream_into(int descriptor, const std::string& name, const CsvReading& options, TableSink& sink) {
+  const Blocks blocks(descriptor);
+  Reading reading(sink, name);
+  return parse_blocks(blocks, 0, options, reading);
 }
 
 Result<TableRecords> read_csv(const std::filesystem::path& file, const Schema& schema, const CsvOptions& options) {

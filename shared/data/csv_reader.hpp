@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "shared/data/csv_dialect.hpp"
@@ -32,7 +33,12 @@ inline constexpr std::size_t kCsvColumnsMax = 100'000;
 /// @return an error that lists the first problems with file, line and column, and never a cell's value (decision 12)
 [[nodiscard]] Status read_csv_into(const std::filesystem::path& file, const CsvReading& reading, TableSink& sink);
 
-/// The same by a schema. Memory is that of the records.
+/// The same of a pipe, whose rows nobody has counted: the sink is told 0.
+/// @param descriptor is closed @param name of what comes out of it, for errors
+[[nodiscard]] Status read_csv_stream_into(int descriptor, const std::string& name, const CsvReading& reading,
+                                          TableSink& sink);
+
+/// Reads a file by a schema. Memory is that of the records.
 [[nodiscard]] Result<TableRecords> read_csv(const std::filesystem::path& file, const Schema& schema,
                                             const CsvOptions& options);
 

@@ -222,6 +222,44 @@ void decide_numbers(const SurveyOptions& options, CsvSurvey& out) {
 
 }  // namespace
 
+struct TableSurvey::State {
+  Survey survey;
+};
+
+TableSurvey::TableSurvey() : state_(std::make_unique<State>()) {}
+TableSurvey::~TableSurvey() = default;
+
+Status TableSurvey::begin(const std::vector<std::string>& columns, std::int64_t /*rows_at_most*/) {
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (!is_utf8(columns[i]) || !is_plain_text(columns[i]))
+      return Error{ErrorCode::InvalidData, fmt::format("column {}: expected a name in plain text", i + 1)};
+    ColumnSurvey column;
+    column.name = columns[i];
+    state_->survey.out.columns.push_back(std::move(column));
+  }
+  return {};
+}
+
+void TableSurvey::cell(std::size_t column, std::span<char> text, TableProblems& problems) {
+  const std::string cell(text.begin(), text.end());
+  if (!is_utf8(cell)) return problems.add(fmt::format("column {}: expected UTF-8 text", column + 1), false);
+  look_at(state_->survey, state_->survey.out.columns[column], cell);
+}
+
+void TableSurvey::missing(std::size_t column, TableProblems& /*problems*/) {
+  look_at(state_->survey, state_->survey.out.columns[column], "");
+}
+
+void TableSurvey::end_row(TableProblems& /*problems*/) { ++state_->survey.out.records; }
+
+CsvSurvey TableSurvey::take() {
+  SurveyOptions points;
+  points.decimal_comma = false;
+  decide_numbers(points, state_->survey.out);
+  state_->survey.out.dialect.numbers.grouped = false;
+  return std::move(state_->survey.out);
+}
+
 const std::vector<std::string>& missing_texts() {
   static const std::vector<std::string> texts = {
       "",  "NA", "N/A",     "n/a",     "na",  "NaN",     "nan",     "NULL",  "null",  "None",   "#N/A",  "?",

@@ -4,13 +4,16 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "shared/base/result.hpp"
 #include "shared/data/csv_dialect.hpp"
 #include "shared/data/schema.hpp"
+#include "shared/data/table_sink.hpp"
 
 namespace undertone::data {
 
@@ -73,6 +76,22 @@ struct SurveyOptions {
   std::optional<char> separator = {};
   std::optional<bool> decimal_comma = {};
   std::optional<TextEncoding> encoding = {};  // none: by its mark, else UTF-8, else Windows-1252 where nothing is UTF-8
+};
+
+/// Says what the columns of a table look like whose source writes no dialect: a database's, for instance.
+class TableSurvey final : public TableSink {
+ public:
+  TableSurvey();
+  ~TableSurvey() override;
+  [[nodiscard]] Status begin(const std::vector<std::string>& columns, std::int64_t rows_at_most) override;
+  void cell(std::size_t column, std::span<char> text, TableProblems& problems) override;
+  void missing(std::size_t column, TableProblems& problems) override;
+  void end_row(TableProblems& problems) override;
+  [[nodiscard]] CsvSurvey take();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
 };
 
 /// Reads a file with a header and says what its columns look like.

@@ -16,6 +16,7 @@ class TableProblems {
   /// @param name of the table, for people
   explicit TableProblems(std::string name) : name_(std::move(name)) {}
 
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
   /// What is added from here on is of the row that begins in this line of a file, or that has this number.
   void at(std::int64_t line) noexcept { line_ = line; }
   /// @param stop nothing more can be read

@@ -1,0 +1,28 @@
+#include "silo/sources/source.hpp"
+
+#include "shared/base/overloaded.hpp"
+#include "shared/data/csv_reader.hpp"
+#include "silo/sources/parquet_source.hpp"
+#include "silo/sources/sql_source.hpp"
+
+namespace undertone::silo {
+
+const std::filesystem::path& file_of(const Source& source) {
+  return std::visit(Overloaded{[](const SqlSource& sql) -> const std::filesystem::path& { return sql.query; },
+                               [](const auto& other) -> const std::filesystem::path& { return other.file; }},
+                    source);
+}
+
+Status read_source_into(const Source& source, const SourceProgress& progress, data::TableSink& sink) {
+  return std::visit(Overloaded{[&](const CsvSource& csv) {
+                                 data::CsvReading reading;
+                                 reading.dialect = csv.dialect;
+                                 reading.progress = progress;
+                                 return data::read_csv_into(csv.file, reading, sink);
+                               },
+                               [&](const SqlSource& sql) { return read_sql_into(sql, sink); },
+                               [&](const ParquetSource& parquet) { return read_parquet_into(parquet, sink); }},
+                    source);
+}
+
+}  // namespace undertone::silo
