@@ -79,15 +79,14 @@ Status RecordGatherer::begin(const std::vector<std::string>& columns, std::int64
   if (options_->mark) UNDERTONE_TRY(find_mark());
   if (options_->person) UNDERTONE_TRY(find_person());
   if (options_->kept) UNDERTONE_TRY(find_kept());
+  by_content_ = options_->content_key || (options_->person && options_->person->without_id_alone);
   const auto rows = static_cast<std::size_t>(rows_at_most);
   features_.setZero(static_cast<Eigen::Index>(encoder_->width()), rows_at_most);
   targets_.setZero(rows_at_most);
   if (encoder_->groups()) groups_.assign(rows, 0);
   if (options_->mark) marked_.assign(rows, false);
-  if (options_->person) {
-    persons_.assign(rows, PersonKey{});
-    if (options_->person->looks_for_near_ids) near_ids_ = persons_;
-  }
+  if (options_->person || options_->content_key) persons_.assign(rows, PersonKey{});
+  if (options_->person && options_->person->looks_for_near_ids) near_ids_ = persons_;
   if (options_->kept) kept_.assign(rows, "");
   return {};
 }
@@ -132,7 +131,7 @@ void RecordGatherer::cell(std::size_t column, std::span<char> text, TableProblem
     kept_[record] = cell;
   }
   if (column == person_column_) return take_id(text, problems);
-  if (options_->person && options_->person->without_id_alone)
+  if (by_content_)
     content_ += fmt::format("{}:", cell.size()).append(cell);  // with its length, so that no two rows read alike
   if (!encoder_->reads(column)) return;
   if (!is_utf8(cell))
@@ -144,7 +143,7 @@ void RecordGatherer::cell(std::size_t column, std::span<char> text, TableProblem
 void RecordGatherer::missing(std::size_t column, TableProblems& problems) {
   if (!fits(problems)) return;
   if (column == person_column_) return take_id({}, problems);
-  if (options_->person && options_->person->without_id_alone) content_ += "-";
+  if (by_content_) content_ += "-";
   if (!encoder_->reads(column)) return;
   if (const RecordEncoder::Expected expected = encoder_->encode_missing(column, row()); expected != nullptr)
     problems.add(describe_column(columns_, column) + ": expected " + *expected, false);
@@ -152,9 +151,9 @@ void RecordGatherer::missing(std::size_t column, TableProblems& problems) {
 
 void RecordGatherer::end_row(TableProblems& problems) {
   if (!fits(problems)) return;
-  if (without_id_) {  // without an id it is known by its content
+  if (without_id_ || options_->content_key) {  // without an id it is known by its content
     const auto record = static_cast<std::size_t>(record_);
-    persons_[record] = options_->person->key(" " + content_);
+    persons_[record] = options_->content_key ? options_->content_key(content_) : options_->person->key(" " + content_);
     alone_.push_back(record);
   }
   without_id_ = false;
@@ -170,7 +169,7 @@ TableRecords RecordGatherer::take() {
     if (!groups_.empty()) groups_.resize(rows);
   }
   if (options_->mark) marked_.resize(rows);
-  if (options_->person) persons_.resize(rows);
+  if (!persons_.empty()) persons_.resize(rows);
   if (!near_ids_.empty()) near_ids_.resize(rows);
   if (options_->kept) kept_.resize(rows);
   return {{std::move(features_), std::move(targets_), {}, std::move(groups_)},

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,6 +27,9 @@ struct GatherOptions {
   NumberForm numbers = {};
   std::optional<RowMark> mark = {};
   std::optional<PersonColumn> person = {};
+  /// A keyed hash of what stands in a row, for an order that nothing but it decides. Without persons alone: each row is
+  /// then in `persons` and in `alone`, as a record without an id is.
+  std::function<PersonKey(std::string_view content)> content_key = {};
   std::optional<std::string> kept = {};  // a column whose texts are kept as they are
 };
 
@@ -81,7 +85,8 @@ class RecordGatherer final : public TableSink {
   std::vector<PersonKey> near_ids_;
   std::string loose_;
   bool without_id_ = false;  // the row at hand
-  std::string content_;      // its cells, where a row without an id is a person by its content
+  bool by_content_ = false;  // some row may be known by its content alone
+  std::string content_;      // the cells of the row at hand, if so
   std::size_t kept_column_ = SIZE_MAX;
   std::vector<std::string> kept_;
 };

@@ -38,6 +38,10 @@ Result<Dataset> split(const models::Records& records, const SplitRule& rule) {
   return Dataset{select(records, order, holdout, used - holdout), select(records, order, 0, holdout)};
 }
 
+models::Records in_order(const models::Records& records, const std::vector<std::size_t>& order) {
+  return select(records, order, 0, order.size());
+}
+
 models::Records chosen(const models::Records& records, const std::vector<bool>& marks, bool marked) {
   UNDERTONE_CHECK(marks.size() == static_cast<std::size_t>(records.count()));
   std::vector<std::size_t> order;

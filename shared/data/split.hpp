@@ -39,6 +39,9 @@ struct Dataset {
 /// @return an error where there are fewer records than are to be published
 [[nodiscard]] Result<Dataset> split(const models::Records& records, const SplitRule& rule);
 
+/// The rows that the order names, in that order. @pre records that are not of persons
+[[nodiscard]] models::Records in_order(const models::Records& records, const std::vector<std::size_t>& order);
+
 /// The records that are marked, or those that are not, in their order. @param marks [records]
 [[nodiscard]] models::Records chosen(const models::Records& records, const std::vector<bool>& marks, bool marked);
 

@@ -91,6 +91,20 @@ int silo_main(int argc, char** argv, const char* program, crypto::NoiseKind nois
     return command;
   };
 
+  const auto takes_source = [](CLI::App* command, SourceOptions& source) {
+    command->add_option("--parquet", source.parquet, "or a Parquet or Feather file, which Python with pyarrow reads");
+    command->add_option("--query", source.query, "or a file with one SELECT, whose rows are the data");
+    command->add_option("--connection", source.connection,
+                        "of --query: a file with one line such as postgresql://host=db.example dbname=heart");
+    command->add_option("--connection-variable", source.variable,
+                        "or the variable of the environment that holds such a line");
+    command->add_option("--parameter", source.parameters, "NAME=VALUE: what :NAME stands for in the query");
+    command->add_option("--rows-max", source.rows_max, "a query that finds more rows is refused (10,000,000)")
+        ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
+    command->add_option("--seconds-max", source.seconds_max, "a query that takes longer is given up (600)")
+        ->check(CLI::Range(1, 86'400));
+  };
+
   std::string kit = ".";
   bool renew = false;
   CLI::App* init = app.add_subcommand("init", "Make this silo's key and signing request in its start-up kit");
@@ -159,9 +173,10 @@ int silo_main(int argc, char** argv, const char* program, crypto::NoiseKind nois
       add(*dataset, "list", "Data sets and what they have been charged", [&] { return list_datasets(options); }));
   DraftedDataset drafted;
   CLI::App* draft_command =
-      dataset->add_subcommand("draft", "Guess a schema from a CSV file, with its bounds left for you to say");
+      dataset->add_subcommand("draft", "Guess a schema from a file or a query, with its bounds left for you to say");
   actions[draft_command] = [&] { return draft_dataset(drafted); };
-  draft_command->add_option("csv", drafted.csv, "the data, with a header")->required();
+  draft_command->add_option("csv", drafted.source.csv, "the data, with a header");
+  takes_source(draft_command, drafted.source);
   draft_command->add_option("--label", drafted.label, "the column that is to be predicted");
   draft_command->add_option("--separator", drafted.dialect.separator, "between cells; guessed without it")
       ->check(CLI::IsMember(data::separator_names()));
@@ -174,7 +189,8 @@ int silo_main(int argc, char** argv, const char* program, crypto::NoiseKind nois
   CLI::App* add_command = add(*dataset, "add", "Enter a data set into the configuration and begin its ledger",
                               [&] { return add_dataset(options, added); });
   add_command->add_option("name", options.dataset, "1 to 64 of [a-z0-9-]")->required();
-  add_command->add_option("--csv", added.csv, "the data")->required();
+  add_command->add_option("--csv", added.source.csv, "the data: a text with a line of names");
+  takes_source(add_command, added.source);
   add_command->add_option("--schema", added.schema, "a JSON file with label and features, a draft, or a job")
       ->required();
   add_command->add_option("--holdout-fraction", added.holdout_fraction, "of the records, kept for evaluation")

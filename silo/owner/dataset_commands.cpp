@@ -12,6 +12,8 @@
 #include "silo/owner/job_prospects.hpp"
 #include "silo/owner/questions.hpp"
 #include "silo/owner/schema_draft.hpp"
+#include "silo/owner/snapshots.hpp"
+#include "silo/owner/source_options.hpp"
 #include "silo/owner/start_checks.hpp"
 
 /// Kits and data sets.
@@ -74,13 +76,42 @@ std::string counts_text(const Counts& counts, bool holdout_public) {
                          : "");
 }
 
-/// Opens or begins the ledger of a data set as it is now. @return what it holds
-Result<Counts> begin_ledger(const DatasetConfig& dataset, const Policy& policy, crypto::NoiseKind noise) {
+/// A data set as its source is now, and the file that would be served.
+struct Taken {
+  LoadedDataset loaded;
+  std::filesystem::path table;
+};
+
+/// Reads the source, into a snapshot where the data set has one.
+/// @param ledger its files: their lock lets nobody else take one
+Result<Taken> take_source(const DatasetConfig& dataset, const LedgerFiles& ledger) {
+  if (!dataset.snapshots) {
+    UNDERTONE_TRY(LoadedDataset loaded, load_dataset(dataset, ledger.key, progress_line()));
+    return Taken{std::move(loaded), file_of(dataset.source)};
+  }
+  UNDERTONE_TRY(const Frozen frozen, freeze(dataset, ledger.key, progress_line()));
+  Result<LoadedDataset> loaded = load_table(dataset, frozen.file, ledger.key, progress_line());
+  if (!loaded) return loaded.error();
+  loaded->near_ids = frozen.near_ids;
+  return Taken{*std::move(loaded), frozen.file};
+}
+
+/// Opens or begins the ledger of a data set as it is now. @param back it is served again, with the snapshot that it had
+/// @return what it holds
+Result<Taken> begin_ledger(const DatasetConfig& dataset, const Policy& policy, crypto::NoiseKind noise, bool back) {
   UNDERTONE_TRY(LedgerFiles opened, open_ledger_files(dataset));
-  UNDERTONE_TRY(const LoadedDataset loaded, load_dataset(dataset, opened.key, progress_line()));
-  UNDERTONE_TRY(Ledger::open(opened.database, *opened.head, opened.key, loaded.identity, policy.total, noise,
+  const bool kept = back && dataset.snapshots && !snapshots_of(dataset).empty();
+  Result<Taken> taken = [&]() -> Result<Taken> {
+    if (!kept) return take_source(dataset, opened);
+    UNDERTONE_TRY(const std::filesystem::path table, served_table(dataset, opened.key));
+    UNDERTONE_TRY(LoadedDataset loaded, load_table(dataset, table, opened.key, progress_line()));
+    return Taken{std::move(loaded), table};
+  }();
+  if (!taken) return taken.error();
+  UNDERTONE_TRY(Ledger::open(opened.database, *opened.head, opened.key, taken->loaded.identity, policy.total, noise,
                              service::wall_clock));
-  return Counts(loaded.dataset);
+  if (dataset.snapshots) remove_other_snapshots(dataset, taken->table);
+  return taken;
 }
 
 /// The one that the owner names, or the only one.
@@ -95,8 +126,9 @@ Result<const DatasetConfig*> the_dataset(const SiloConfig& config, const std::st
 const DatasetConfig* kits_example(const SiloConfig& config) {
   if (config.datasets.size() != 1) return nullptr;
   const DatasetConfig& only = config.datasets.front();
-  const bool named_so = only.name == "main" && only.csv.filename() == "data.csv";
-  return named_so && !std::filesystem::exists(only.csv) && !std::filesystem::exists(only.ledger) ? &only : nullptr;
+  const bool named_so = only.name == "main" && file_of(only.source).filename() == "data.csv";
+  return named_so && !std::filesystem::exists(file_of(only.source)) && !std::filesystem::exists(only.ledger) ? &only
+                                                                                                             : nullptr;
 }
 
 struct Document {
@@ -247,13 +279,13 @@ int list_datasets(const OwnerOptions& options) {
     const std::size_t jobs = begun ? view->second.ledger->accounts().size() : 0;
     if (options.json) {
       out.push_back({{"name", dataset.name},
-                     {"csv", dataset.csv.string()},
+                     {"source", file_of(dataset.source).string()},
                      {"ledger", begun ? to_hex(view->second.ledger->id()) : ""},
                      {"jobs", jobs},
                      {"reserved", amounts(reserved.epsilon, reserved.delta)}});
       continue;
     }
-    fmt::print("{:20} {}  {} jobs, epsilon {:.6g} reserved{}\n", dataset.name, dataset.csv.string(), jobs,
+    fmt::print("{:20} {}  {} jobs, epsilon {:.6g} reserved{}\n", dataset.name, file_of(dataset.source).string(), jobs,
                reserved.epsilon.value_rounded_up(), begun ? "" : "  (no ledger yet)");
   }
   if (options.json) fmt::print("{}\n", out.dump(2));
@@ -266,10 +298,11 @@ int draft_dataset(const DraftedDataset& drafted) {
     return fail({ErrorCode::InvalidArgument,
                  "a draft tells what the file holds: it is shown on a terminal alone; name a file of yours with --out"},
                 kUsage);
-  const data::SurveyOptions known{drafted.dialect.separator_said(), drafted.dialect.decimal_comma_said(),
-                                  drafted.dialect.encoding_said()};
-  const Result<data::CsvSurvey> survey = data::survey_csv(drafted.csv, known);
+  const Result<SourceEntry> source = source_of(drafted.source, std::filesystem::current_path());
+  if (!source) return fail(source.error(), kUsage);
+  const Result<data::CsvSurvey> survey = survey_of(source->source, drafted.dialect);
   if (!survey) return fail(survey.error());
+  const bool is_csv = std::holds_alternative<CsvSource>(source->source);
   const Result<SchemaDraft> draft = draft_schema(*survey, drafted.label);
   if (!draft) return fail(draft.error());
   const std::string text = draft->document.dump(2) + "\n";
@@ -279,8 +312,8 @@ int draft_dataset(const DraftedDataset& drafted) {
     return fail(written.error());
   }
   if (terminal) {
-    fmt::print("\n{} records, {} columns, separated by {}{}\n", survey->records, survey->columns.size(),
-               data::named(survey->dialect.separator).words,
+    fmt::print("\n{} records, {} columns{}{}\n", survey->records, survey->columns.size(),
+               is_csv ? fmt::format(", separated by {}", data::named(survey->dialect.separator).words) : "",
                survey->dialect.numbers.decimal_comma ? ", decimal comma" : "");
     // As the split counts, so that a cohort can be written down.
     const auto held_out = static_cast<std::int64_t>(0.2 * static_cast<double>(survey->records));
@@ -324,9 +357,13 @@ int add_dataset(const OwnerOptions& options, const NewDataset& added) {
   const Json& sibling = document.at("datasets").front().at("ledger");
   const std::filesystem::path ledger = sibling.at("path").get<std::string>();
   const std::filesystem::path head = sibling.at("head").get<std::string>();
-  Json entry = {{"name", options.dataset},
-                {"csv", std::filesystem::absolute(added.csv).lexically_relative(folder).string()}};
-  if (schema->root.contains("data") && schema->root.contains("file")) entry["file"] = schema->root.at("file");
+  const Result<SourceEntry> source = source_of(added.source, folder);
+  if (!source) return fail(source.error(), kUsage);
+  Json entry = {{"name", options.dataset}};
+  entry.update(source->entry);
+  const bool is_csv = std::holds_alternative<CsvSource>(source->source);
+  if (is_csv && schema->root.contains("data") && schema->root.contains("file")) entry["file"] = schema->root.at("file");
+  entry["snapshots"] = (ledger.parent_path() / "snapshots").string();
   entry["schema"] = fields;
   const std::optional<double> share = holdout_fraction(added.holdout_fraction);
   if (!share) return fail({ErrorCode::InvalidArgument, "expected a share from 0 to 0.9: nothing was added"}, kUsage);
@@ -360,7 +397,7 @@ int add_dataset(const OwnerOptions& options, const NewDataset& added) {
   const Result<SiloConfig> after = parse_silo_config(parsed->root, options.config.parent_path(), problems);
   if (!after) return fail(after.error());
   const DatasetConfig& dataset = after->datasets.back();
-  const Result<Counts> begun = begin_ledger(dataset, after->policy, options.noise);
+  const Result<Taken> begun = begin_ledger(dataset, after->policy, options.noise, back);
   if (!begun) return fail(begun.error());
   if (Status written = write_file_atomically(options.config, text); !written) return fail(written.error());
   if (example != nullptr)
@@ -368,7 +405,11 @@ int add_dataset(const OwnerOptions& options, const NewDataset& added) {
   if (back) fmt::print("It was removed before, and goes on with the ledger that it had.\n");
   fmt::print("The data set \"{}\" has a ledger, {}, and stands in {}. A running agent serves it after a restart.\n",
              dataset.name, dataset.ledger.string(), options.config.string());
-  fmt::print("  {}: a job's cohort must say the same\n", counts_text(*begun, dataset.holdout_public));
+  fmt::print("  {}: a job's cohort must say the same\n",
+             counts_text(Counts(begun->loaded.dataset), dataset.holdout_public));
+  fmt::print("  what is served is {}: its source may change, and is read again by `undertone-silo dataset amend`\n",
+             begun->table.string());
+  if (isatty(STDOUT_FILENO) != 0 && dataset.person) print_ids(begun->loaded);
   return kDone;
 }
 
@@ -399,9 +440,13 @@ int remove_dataset(const OwnerOptions& options) {
     const auto& accounts = view->ledger->accounts();
     const auto open =
         std::count_if(accounts.begin(), accounts.end(), [](const auto& one) { return !one.second.ended; });
-    fmt::print("\"{}\", {}: {} runs, {} of them open; epsilon {:.6g} is reserved\n", dataset.name, dataset.csv.string(),
-               accounts.size(), open, view->ledger->epsilon_reserved().value_rounded_up());
-    Json kept = {{"name", dataset.name}, {"csv", entry->at("csv")}, {"ledger", entry->at("ledger")}};
+    fmt::print("\"{}\", {}: {} runs, {} of them open; epsilon {:.6g} is reserved\n", dataset.name,
+               file_of(dataset.source).string(), accounts.size(), open,
+               view->ledger->epsilon_reserved().value_rounded_up());
+    const std::filesystem::path folder = std::filesystem::absolute(options.config).parent_path();
+    Json kept = {{"name", dataset.name},
+                 {"csv", std::filesystem::absolute(file_of(dataset.source)).lexically_relative(folder).string()},
+                 {"ledger", entry->at("ledger")}};
     kept["ledger"].erase("replaces");
     kept["ledger"]["id"] = to_hex(view->ledger->id());
     document.at("removed_datasets").push_back(std::move(kept));
@@ -427,23 +472,36 @@ int amend_dataset(const OwnerOptions& options, bool publish_holdout) {
   const Result<const DatasetConfig*> named = the_dataset(*config, options.dataset);
   if (!named) return fail(named.error(), kUsage);
   const DatasetConfig* dataset = *named;
+  const bool begun = ledger_has_begun(*dataset);
   Result<LedgerFiles> opened = open_ledger_files(*dataset);
   if (!opened) return fail(opened.error());
-  const Result<LoadedDataset> loaded = load_dataset(*dataset, opened->key, progress_line());
-  if (!loaded) return fail(loaded.error());
-  fmt::print("\"{}\", {}\n  {}\n", dataset->name, dataset->csv.string(),
-             counts_text(Counts(loaded->dataset), dataset->holdout_public));
+  const Result<std::filesystem::path> before = served_table(*dataset, opened->key);
+  const Result<Taken> taken = take_source(*dataset, *opened);
+  if (!taken) return fail(taken.error());
+  fmt::print("\"{}\", {}\n  {}\n", dataset->name, file_of(dataset->source).string(),
+             counts_text(Counts(taken->loaded.dataset), dataset->holdout_public));
+  if (isatty(STDOUT_FILENO) != 0 && dataset->person) print_ids(taken->loaded);
   if (!confirmed(options, publish_holdout ? "Is that the data set now, and are its holdout's records public for good?"
-                                          : "Is that the data set now? What was spent on it stays spent."))
+                                          : "Is that the data set now? What was spent on it stays spent.")) {
+    if (dataset->snapshots && before && *before != taken->table) remove_other_snapshots(*dataset, *before);
     return kNo;
-  const Result<bool> amended = Ledger::amend(opened->database, *opened->head, opened->key, loaded->identity,
-                                             options.noise, publish_holdout, service::wall_clock);
-  if (!amended) return fail(amended.error());
-  fmt::print(
-      fmt::runtime(*amended ? "The ledger of \"{}\" now stands for the data set as it is; all spending was carried "
-                              "over, runs that were open have ended.\n"
-                            : "The data set \"{}\" is what its ledger stands for: nothing was changed.\n"),
-      dataset->name);
+  }
+  if (!begun) {
+    const Result<Ledger> first = Ledger::open(opened->database, *opened->head, opened->key, taken->loaded.identity,
+                                              config->policy.total, options.noise, service::wall_clock);
+    if (!first) return fail(first.error());
+    fmt::print("The data set \"{}\" has a ledger now.\n", dataset->name);
+  } else {
+    const Result<bool> amended = Ledger::amend(opened->database, *opened->head, opened->key, taken->loaded.identity,
+                                               options.noise, publish_holdout, service::wall_clock);
+    if (!amended) return fail(amended.error());
+    fmt::print(
+        fmt::runtime(*amended ? "The ledger of \"{}\" now stands for the data set as it is; all spending was carried "
+                                "over, runs that were open have ended.\n"
+                              : "The data set \"{}\" is what its ledger stands for: nothing was changed.\n"),
+        dataset->name);
+  }
+  if (dataset->snapshots) remove_other_snapshots(*dataset, taken->table);
   return kDone;
 }
 

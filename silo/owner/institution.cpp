@@ -2,11 +2,16 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <fstream>
 #include <map>
+#include <numeric>
 #include <unistd.h>
 
 #include "shared/base/byte_stream.hpp"
 #include "shared/base/files.hpp"
+#include "shared/data/csv_reader.hpp"
+#include "shared/data/snapshot.hpp"
+#include "silo/owner/snapshots.hpp"
 
 namespace undertone::silo {
 namespace {
@@ -35,19 +40,6 @@ Digest sensitive_digest(const SigningKey& key, const data::Schema& schema) {
     for (const std::vector<std::string>& together : column.merged) texts(together);
   }
   return key.keyed_digest("sensitive columns:1", bytes.bytes());
-}
-
-/// What an id becomes in memory. The data set's name is in it, so that one person in two data sets is not one key.
-data::PersonKey person_key(const SigningKey& key, const std::string& dataset, std::string_view id) {
-  ByteWriter before;  // a text with its length, so that no name runs into an id
-  before.text(dataset);
-  HmacSha256 hash = key.keyed_digest("persons:1");
-  hash.update(before.bytes());
-  hash.update(id);
-  const Digest digest = hash.finish();
-  data::PersonKey out{};
-  std::copy_n(digest.begin(), out.size(), out.begin());
-  return out;
 }
 
 /// Gives each record without an id a key of its own, of its content and its number among those of the same content. So
@@ -79,17 +71,14 @@ std::int64_t near_ids(const data::TableRecords& read) {
 }
 
 /// Takes the records that the owner declared public out of what was read, or reads them from their own file.
-/// @param bytes digest of the data set's file @return them
-Result<models::Records> take_public(const DatasetConfig& config, const SigningKey& key, const Digest& bytes,
-                                    data::TableRecords& read) {
+/// @return them
+Result<models::Records> take_public(const DatasetConfig& config, const SigningKey& key, data::TableRecords& read) {
   models::Records out;
   if (const auto* file = std::get_if<std::filesystem::path>(&config.declared_public)) {
-    HmacSha256 own = key.keyed_digest("file");
     data::CsvOptions options;
-    options.dialect = config.dialect;
-    options.bytes = [&own](std::string_view block) { own.update(block); };
+    if (const auto* csv = std::get_if<CsvSource>(&config.source)) options.dialect = csv->dialect;
     UNDERTONE_TRY(data::TableRecords open, data::read_csv(*file, config.schema, options));
-    if (own.finish() == bytes) {
+    if (digest_of(key, "records", open.records) == digest_of(key, "records", read.records)) {
       return Error{ErrorCode::InvalidData,
                    fmt::format("{}: the file of public records is the data set itself, or a copy "
                                "of it: every record would leave as it is",
@@ -100,63 +89,17 @@ Result<models::Records> take_public(const DatasetConfig& config, const SigningKe
     out = data::chosen(read.records, read.marked, true);
     read.records = data::chosen(read.records, read.marked, false);
     if (out.count() == 0 || read.records.count() == 0) {
-      return Error{ErrorCode::InvalidData, fmt::format("{}: expected some public and some other records, found {} and "
-                                                       "{}",
-                                                       config.csv.string(), out.count(), read.records.count())};
+      return Error{ErrorCode::InvalidData,
+                   fmt::format("{}: expected some public and some other records, found {} and "
+                               "{}",
+                               file_of(config.source).string(), out.count(), read.records.count())};
     }
   }
   return out;
 }
 
-}  // namespace
-
-Progress progress_line() {
-  if (isatty(STDERR_FILENO) == 0) return nullptr;
-  return [](std::uint64_t bytes, std::uint64_t of, std::int64_t records) {
-    const auto percent = static_cast<int>(100.0 * static_cast<double>(bytes) / static_cast<double>(of));
-    fmt::print(stderr, "\rreading {:3} %  {} records", percent, records);
-    if (bytes + (std::uint64_t{16} << 20U) >= of) fmt::print(stderr, "\r{:40}\r", "");
-    std::fflush(stderr);
-  };
-}
-
-Result<LoadedDataset> load_dataset(const DatasetConfig& config, const SigningKey& key, const Progress& progress) {
-  std::error_code error;
-  const std::uintmax_t size = std::filesystem::file_size(config.csv, error);
-  if (error)
-    return Error{ErrorCode::InvalidData, fmt::format("{}: cannot be read: {}", config.csv.string(), error.message())};
-  // Whatever decides which record is in which block, and what is not protected.
-  HmacSha256 content = key.keyed_digest("data set");
-  ByteWriter length;
-  length.u64(size);
-  content.update(length.bytes());
-  HmacSha256 file = key.keyed_digest("file");
-  std::uintmax_t seen = 0;
-  data::CsvOptions options;
-  options.bytes = [&](std::string_view bytes) {
-    seen += bytes.size();
-    content.update(bytes);
-    file.update(bytes);
-  };
-  options.progress = progress;
-  options.dialect = config.dialect;
-  if (const auto* mark = std::get_if<data::RowMark>(&config.declared_public)) options.mark = *mark;
-  if (config.person) {
-    options.person = *config.person;
-    options.person->key = [&](std::string_view id) { return person_key(key, config.name, id); };
-  }
-  Result<data::TableRecords> read = data::read_csv(config.csv, config.schema, options);
-  if (!read) return read.error();
-  if (seen != size)
-    return Error{ErrorCode::InvalidData, fmt::format("{}: changed while it was read", config.csv.string())};
-  const Digest bytes = file.finish();
-  const std::int64_t near = near_ids(*read);
-  const auto without_id = static_cast<std::int64_t>(read->alone.size());
-  set_alone(key, config.name, *read);
-  UNDERTONE_TRY(models::Records declared, take_public(config, key, bytes, *read));
-  Result<data::Dataset> dataset = config.person ? data::split_persons(read->records, read->persons, config.split)
-                                                : data::split(read->records, config.split);
-  if (!dataset) return Error{dataset.error().code, fmt::format("{}: {}", config.csv.string(), dataset.error().message)};
+/// Whatever decides, beside the rows, which record is in which block, and what is not protected.
+std::string split_rule(const DatasetConfig& config) {
   ByteWriter rule;
   rule.f64(config.split.holdout_fraction);
   rule.u64(config.split.seed);
@@ -173,8 +116,155 @@ Result<LoadedDataset> load_dataset(const DatasetConfig& config, const SigningKey
     rule.text(config.person->column);
     if (config.person->without_id_alone) rule.text("alone");
   }
-  content.update(rule.bytes());
-  DatasetIdentity identity{config.name, content.finish(), {}, {}, config.unit()};
+  return rule.bytes();
+}
+
+/// The digest of a table's bytes and of how it is split, as a ledger keeps it.
+class ContentDigest {
+ public:
+  /// @param size of the table's file
+  ContentDigest(const SigningKey& key, std::uint64_t size) : hash_(key.keyed_digest("data set")) {
+    ByteWriter length;
+    length.u64(size);
+    hash_.update(length.bytes());
+  }
+  void update(std::string_view bytes) { hash_.update(bytes); }
+  [[nodiscard]] Digest finish(const DatasetConfig& config) {
+    hash_.update(split_rule(config));
+    return hash_.finish();
+  }
+
+ private:
+  HmacSha256 hash_;
+};
+
+/// What the data set's ledger holds of its content, as the newest entry about it says. Whoever serves the data set has
+/// the ledger verified besides. @return zero where there is none
+Digest recorded_content(const DatasetConfig& config) {
+  Result<store::Database> database = store::Database::open_to_read(config.ledger);
+  if (!database) return {};
+  Result<store::Statement> newest = database->prepare(
+      "SELECT json_extract(CAST(body AS TEXT), '$.digest') FROM entries "
+      "WHERE json_extract(CAST(body AS TEXT), '$.kind') IN ('opened', 'amended') ORDER BY sequence DESC LIMIT 1");
+  if (!newest) return {};
+  const Result<bool> found = newest->step();
+  if (!found || !*found) return {};
+  const Result<Digest> digest = digest_from_hex(newest->bytes(0));
+  return digest ? *digest : Digest{};
+}
+
+/// The digest of a snapshot, without looking at its rows.
+Result<Digest> content_of(const std::filesystem::path& file, const DatasetConfig& config, const SigningKey& key) {
+  std::error_code unknown;
+  ContentDigest digest(key, std::filesystem::file_size(file, unknown));
+  std::ifstream stream(file, std::ios::binary);
+  std::string block(std::size_t{1} << 20U, '\0');
+  while (stream.read(block.data(), static_cast<std::streamsize>(block.size())) || stream.gcount() > 0)
+    digest.update({block.data(), static_cast<std::size_t>(stream.gcount())});
+  if (unknown || stream.bad()) return Error{ErrorCode::InvalidData, fmt::format("{}: cannot be read", file.string())};
+  return digest.finish(config);
+}
+
+/// Rows of a snapshot stand by a keyed hash of what is in them. So the order in which a database gives its rows, which
+/// may hang on their values, decides nothing: if one record is replaced by another, all others can keep their places.
+void arrange(data::TableRecords& read) {
+  std::vector<std::size_t> order(read.persons.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(),
+            [&read](std::size_t a, std::size_t b) { return read.persons[a] < read.persons[b]; });
+  read.records = data::in_order(read.records, order);
+  std::vector<bool> marked;
+  if (!read.marked.empty())
+    for (const std::size_t row : order) marked.push_back(read.marked[row]);
+  read.marked = std::move(marked);
+  read.persons.clear();
+  read.alone.clear();
+}
+
+}  // namespace
+
+Progress progress_line() {
+  if (isatty(STDERR_FILENO) == 0) return nullptr;
+  return [](std::uint64_t bytes, std::uint64_t of, std::int64_t records) {
+    const auto percent = static_cast<int>(100.0 * static_cast<double>(bytes) / static_cast<double>(of));
+    fmt::print(stderr, "\rreading {:3} %  {} records", percent, records);
+    if (bytes + (std::uint64_t{16} << 20U) >= of) fmt::print(stderr, "\r{:40}\r", "");
+    std::fflush(stderr);
+  };
+}
+
+Result<std::filesystem::path> served_table(const DatasetConfig& config, const SigningKey& key) {
+  if (!config.snapshots) return file_of(config.source);
+  const std::vector<std::filesystem::path> all = snapshots_of(config);
+  if (all.size() == 1) return all.front();
+  if (all.empty())
+    return Error{
+        ErrorCode::DatasetChanged,
+        fmt::format("{}: the data set \"{}\" has no snapshot: `undertone-silo dataset amend` takes one of what "
+                    "its source holds now, or restore the file that was there",
+                    config.snapshots->string(), config.name)};
+  // An amendment was interrupted: the ledger says whether it took place.
+  const Digest recorded = recorded_content(config);
+  for (const std::filesystem::path& one : all) {
+    UNDERTONE_TRY(const Digest content, content_of(one, config, key));
+    if (content == recorded) return one;
+  }
+  return Error{ErrorCode::DatasetChanged,
+               fmt::format("{}: none of the {} snapshots of the data set \"{}\" is what its ledger stands for",
+                           config.snapshots->string(), all.size(), config.name)};
+}
+
+Result<LoadedDataset> load_dataset(const DatasetConfig& config, const SigningKey& key, const Progress& progress) {
+  UNDERTONE_TRY(const std::filesystem::path table, served_table(config, key));
+  return load_table(config, table, key, progress);
+}
+
+Result<LoadedDataset> load_table(const DatasetConfig& config, const std::filesystem::path& table, const SigningKey& key,
+                                 const Progress& progress) {
+  std::error_code error;
+  const std::uintmax_t size = std::filesystem::file_size(table, error);
+  if (error)
+    return Error{ErrorCode::InvalidData, fmt::format("{}: cannot be read: {}", table.string(), error.message())};
+  ContentDigest content(key, size);
+  std::uintmax_t seen = 0;
+  const auto bytes = [&](std::string_view block) {
+    seen += block.size();
+    content.update(block);
+  };
+  data::CsvOptions options;
+  options.bytes = bytes;
+  options.progress = progress;
+  if (const auto* mark = std::get_if<data::RowMark>(&config.declared_public)) options.mark = *mark;
+  if (config.person) {
+    options.person = *config.person;
+    if (config.snapshots) options.person->looks_for_near_ids = false;  // it has no ids: who took it counted them
+    options.person->key = [&](std::string_view id) {
+      // No id begins with a blank: such a text is the content of a record without one.
+      return config.snapshots && !id.starts_with(' ') ? frozen_person_key(id) : person_key(key, config.name, id);
+    };
+  } else if (config.snapshots) {
+    options.content_key = [&](std::string_view row) { return person_key(key, config.name, " " + std::string(row)); };
+  }
+  Result<data::TableRecords> read = [&]() -> Result<data::TableRecords> {
+    if (!config.snapshots) {
+      options.dialect = std::get<CsvSource>(config.source).dialect;
+      return data::read_csv(table, config.schema, options);
+    }
+    data::RecordGatherer gatherer(config.schema, options);
+    UNDERTONE_TRY(data::read_snapshot_into(table, bytes, gatherer));
+    return gatherer.take();
+  }();
+  if (!read) return read.error();
+  if (seen != size) return Error{ErrorCode::InvalidData, fmt::format("{}: changed while it was read", table.string())};
+  const std::int64_t near = near_ids(*read);
+  const auto without_id = static_cast<std::int64_t>(config.person ? read->alone.size() : 0);
+  set_alone(key, config.name, *read);
+  if (!config.person && config.snapshots) arrange(*read);
+  UNDERTONE_TRY(models::Records declared, take_public(config, key, *read));
+  Result<data::Dataset> dataset = config.person ? data::split_persons(read->records, read->persons, config.split)
+                                                : data::split(read->records, config.split);
+  if (!dataset) return Error{dataset.error().code, fmt::format("{}: {}", table.string(), dataset.error().message)};
+  DatasetIdentity identity{config.name, content.finish(config), {}, {}, config.unit()};
   if (config.person) {
     HmacSha256 column = key.keyed_digest("person column");
     column.update(config.person->column);

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "shared/base/file_lock.hpp"
-#include "shared/data/csv_reader.hpp"
+#include "shared/data/record_gatherer.hpp"
 #include "silo/approvals/desk.hpp"
 #include "silo/ledger/ledger.hpp"
 #include "silo/owner/silo_config.hpp"
@@ -24,11 +24,18 @@ struct LoadedDataset {
   std::int64_t without_id = 0;
 };
 
-using Progress = std::function<void(std::uint64_t bytes, std::uint64_t of, std::int64_t records)>;
+using Progress = SourceProgress;
+
+/// The file that is served: the source itself, or the snapshot that the ledger stands for.
+/// @param key of the ledger
+[[nodiscard]] Result<std::filesystem::path> served_table(const DatasetConfig& config, const SigningKey& key);
 
 /// Reads, scales and splits a data set. @param key of its ledger, for the digest of its content
 [[nodiscard]] Result<LoadedDataset> load_dataset(const DatasetConfig& config, const SigningKey& key,
                                                  const Progress& progress);
+/// The same of another table than the served one. @param table its file, or a snapshot of it
+[[nodiscard]] Result<LoadedDataset> load_table(const DatasetConfig& config, const std::filesystem::path& table,
+                                               const SigningKey& key, const Progress& progress);
 
 /// A progress line on a terminal's standard error; nothing where there is no terminal.
 [[nodiscard]] Progress progress_line();

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "shared/crypto/noise_kind.hpp"
 #include "shared/data/csv_dialect.hpp"
@@ -45,10 +47,21 @@ struct OwnerOptions {
 [[nodiscard]] int check_health(const OwnerOptions& options);
 [[nodiscard]] int set_paused(const OwnerOptions& options, bool paused);
 [[nodiscard]] int list_datasets(const OwnerOptions& options);
+/// Where rows come from, as options say it: exactly one of csv, parquet and query.
+struct SourceOptions {
+  std::filesystem::path csv = {};
+  std::filesystem::path parquet = {};
+  std::filesystem::path query = {};
+  std::filesystem::path connection = {};  // of query: its file, or the variable of the environment
+  std::string variable = {};
+  std::vector<std::string> parameters = {};  // "name=value"
+  std::optional<std::int64_t> rows_max = {};
+  std::optional<std::int64_t> seconds_max = {};
+};
 /// What a data set's draft is made of.
 struct DraftedDataset {
-  std::filesystem::path csv;
-  std::string label;                  // the target's column; empty: the owner names it later
+  SourceOptions source = {};
+  std::string label = {};             // the target's column; empty: the owner names it later
   data::DialectOptions dialect = {};  // what is not said is guessed
   std::filesystem::path out = {};     // empty: the terminal
 };
@@ -57,13 +70,13 @@ struct DraftedDataset {
 [[nodiscard]] int draft_dataset(const DraftedDataset& drafted);
 /// Enters a data set into the configuration and begins its ledger.
 struct NewDataset {
-  std::filesystem::path csv;
-  std::filesystem::path schema;  // a JSON file: {"label", "features"}, a job or a draft, which have them as "data"
-  std::optional<double> holdout_fraction;  // none: the owner is asked
+  SourceOptions source = {};
+  std::filesystem::path schema = {};  // a JSON file: {"label", "features"}, a job or a draft, which have them as "data"
+  std::optional<double> holdout_fraction = {};  // none: the owner is asked
   std::uint64_t holdout_seed = 1;
   bool holdout_public = false;
   std::filesystem::path public_file = {};  // all of whose records are public; empty: none
-  std::string public_column = {};          // or the column of csv that marks public records, and with what
+  std::string public_column = {};          // or the column of the source that marks public records, and with what
   std::string public_value = {};
   std::string person_column = {};     // whose each record is, where persons are protected; empty: records are
   std::string without_id = "refuse";  // or "alone"

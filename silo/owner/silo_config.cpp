@@ -209,13 +209,71 @@ void parse_split(config::Section& section, DatasetConfig& out) {
     section.refuse("holdout_seed", "expected none: a secret hash of their ids chooses which persons are kept");
 }
 
+SqlSource parse_sql(config::Section section, const std::filesystem::path& folder) {
+  SqlSource out;
+  out.query = folder / section.text("query", "a file with one SELECT, in which :name stands for a parameter");
+  config::Section connection = section.object("connection", "how to reach the database: a file, or a variable");
+  const bool in_file = connection.has("file");
+  if (connection.recording() || in_file)
+    out.connection = folder / connection.text("file",
+                                              "one line such as postgresql://host=db.example dbname=heart "
+                                              "user=reader password=...; also sqlite3:// and odbc://. Nobody but its "
+                                              "owner and group may read it");
+  if (connection.recording() || !in_file)
+    out.variable = connection.text("variable", "of the environment, that holds such a line");
+  if (in_file && !connection.recording()) connection.refuse("variable", "expected none beside file");
+  connection.finish();
+  if (section.has("parameters")) {
+    for (config::Section parameter : section.objects("parameters", 0, 64, "what the query's :names stand for")) {
+      const std::string name = parameter.text("name", "as it stands in the query, without the colon");
+      const std::string value = parameter.text("value", "a text, a number or a date as a text");
+      if (!out.parameters.emplace(name, value).second && !parameter.recording())
+        parameter.problem("name", "expected each name once");
+      parameter.finish();
+    }
+  }
+  section.otherwise("rows_max", out.rows_max);
+  out.rows_max = section.integer("rows_max", 1, std::int64_t{1} << 40, "a query that finds more is refused");
+  section.otherwise("seconds_max", out.limit.count());
+  out.limit = std::chrono::seconds(section.integer("seconds_max", 1, 86'400, "a query that takes longer is given up"));
+  section.finish();
+  return out;
+}
+
+/// Exactly one of the kinds of sources.
+Source parse_source(config::Section& section, const std::filesystem::path& folder) {
+  const bool recording = section.recording();
+  const bool parquet = section.has("parquet");
+  const bool sql = section.has("sql");
+  const bool csv = section.has("csv") || (!parquet && !sql);
+  if (!recording && (csv ? 1 : 0) + (parquet ? 1 : 0) + (sql ? 1 : 0) > 1)
+    section.problem("csv", "expected one of csv, parquet and sql");
+  Source out = CsvSource{};
+  if (recording || sql) out = parse_sql(section.object("sql", "a query of a database, in place of csv"), folder);
+  if (recording || parquet)
+    out = ParquetSource{folder / section.text("parquet", "a Parquet or Feather file, in place of csv")};
+  if (!csv) section.refuse("file", "expected none without csv");
+  if (!csv) return out;
+  CsvSource file;
+  file.file = folder / section.text("csv", "the data: a text with a line of names and a row for each record");
+  if (section.has("file"))
+    file.dialect =
+        jobs::parse_dialect(section.object("file", "how this silo's file is written; other silos' may differ"));
+  return file;
+}
+
 DatasetConfig parse_dataset(config::Section& section, const std::filesystem::path& folder) {
   DatasetConfig out;
   out.name = section.text("name", "of your choice: 1 to 64 of [a-z0-9-]; the ledger stands for this name");
-  out.csv = folder / section.text("csv", "the data: a text with a line of names and a row for each record");
-  if (section.has("file"))
-    out.dialect =
-        jobs::parse_dialect(section.object("file", "how this silo's file is written; other silos' may differ"));
+  out.source = parse_source(section, folder);
+  if (section.has("snapshots"))
+    out.snapshots = folder / section.text("snapshots",
+                                          "the folder of the data set's snapshot: what is served is the table as it "
+                                          "was when the data set was added or amended. Without it csv is read at every "
+                                          "start, and has to stay as it is");
+  if (!section.recording() && !out.snapshots && !std::holds_alternative<CsvSource>(out.source))
+    section.problem("snapshots",
+                    "expected a folder: what a database or a Parquet file gives is served from a snapshot");
   out.schema = jobs::parse_schema(section.object("schema", "as a job's data"));
   if (section.has("person"))
     out.person = parse_person(section.object(
@@ -264,9 +322,9 @@ void check_public_files(const std::vector<DatasetConfig>& datasets, config::Sect
     const auto* open = std::get_if<std::filesystem::path>(&declared.declared_public);
     if (open == nullptr) continue;
     for (const DatasetConfig& dataset : datasets) {
-      if (is_one_file(*open, dataset.csv))
-        root.problem("datasets", fmt::format("\"{}\": its file of public records is the csv of \"{}\": every record of "
-                                             "that would leave as it is",
+      if (is_one_file(*open, file_of(dataset.source)))
+        root.problem("datasets", fmt::format("\"{}\": its file of public records is the source of \"{}\": every record "
+                                             "of that would leave as it is",
                                              declared.name, dataset.name));
     }
   }
@@ -296,9 +354,10 @@ std::vector<DatasetConfig> parse_datasets(config::Section& root, const std::file
     const bool fresh = names.insert(dataset.name).second && files.insert(dataset.ledger).second &&
                        files.insert(dataset.ledger_head).second;
     std::error_code unresolved;
-    if (!sources.insert(std::filesystem::weakly_canonical(dataset.csv, unresolved)).second && !root.recording()) {
-      root.problem("datasets", fmt::format("\"{}\": its csv is another data set's too; the same records would have two "
-                                           "budgets",
+    if (!sources.insert(std::filesystem::weakly_canonical(file_of(dataset.source), unresolved)).second &&
+        !root.recording()) {
+      root.problem("datasets", fmt::format("\"{}\": its source is another data set's too; the same records would "
+                                           "have two budgets",
                                            dataset.name));
     }
     if (!fresh) root.problem("datasets", fmt::format("\"{}\": its name or a ledger's file stands twice", dataset.name));
@@ -317,7 +376,7 @@ std::vector<RemovedDataset> parse_removed(config::Section& root, const std::file
                     "and their records get no second budget")) {
     RemovedDataset removed;
     removed.name = section.text("name", "that it had");
-    removed.csv = folder / section.text("csv", "its data");
+    removed.source = folder / section.text("csv", "its source's file");
     config::Section ledger = section.object("ledger", "of this data set alone");
     removed.ledger = folder / ledger.text("path", "the ledger's file");
     removed.ledger_head = folder / ledger.text("head", "the ledger's head");
@@ -328,11 +387,12 @@ std::vector<RemovedDataset> parse_removed(config::Section& root, const std::file
     ledger.finish();
     section.finish();
     for (const DatasetConfig& dataset : datasets) {
-      if (!root.recording() && is_one_file(dataset.csv, removed.csv))
-        root.problem("datasets",
-                     fmt::format("\"{}\": its csv is that of the removed data set \"{}\", whose records have a ledger: "
-                                 "add it again by that name, and it goes on with that ledger",
-                                 dataset.name, removed.name));
+      if (!root.recording() && is_one_file(file_of(dataset.source), removed.source))
+        root.problem(
+            "datasets",
+            fmt::format("\"{}\": its source is that of the removed data set \"{}\", whose records have a ledger: "
+                        "add it again by that name, and it goes on with that ledger",
+                        dataset.name, removed.name));
     }
     out.push_back(std::move(removed));
   }

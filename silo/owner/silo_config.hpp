@@ -10,22 +10,24 @@
 
 #include "shared/base/ids.hpp"
 #include "shared/config/json_section.hpp"
-#include "shared/data/csv_dialect.hpp"
-#include "shared/data/csv_reader.hpp"
+#include "shared/data/record_gatherer.hpp"
 #include "shared/data/schema.hpp"
 #include "shared/data/split.hpp"
 #include "shared/net/dial.hpp"
 #include "shared/net/link.hpp"
 #include "shared/net/session.hpp"
 #include "silo/policy/policy.hpp"
+#include "silo/sources/source.hpp"
 
 namespace undertone::silo {
 
 /// A data set of the institution and the ledger that stands for it.
 struct DatasetConfig {
   std::string name;  // 1 to 64 of [a-z0-9-]
-  std::filesystem::path csv;
-  data::CsvDialect dialect;
+  Source source;
+  /// The folder of what is served, a copy of the source's rows as they were when the data set was added or amended.
+  /// None: the source is a file that is read at every start, and has to stay as it is.
+  std::optional<std::filesystem::path> snapshots = {};
   data::Schema schema;
   data::SplitRule split;
   bool holdout_public = false;
@@ -50,7 +52,7 @@ struct DatasetConfig {
 /// A data set that is not served any more. Its ledger is kept: its records have spent what they have spent.
 struct RemovedDataset {
   std::string name;
-  std::filesystem::path csv;
+  std::filesystem::path source;  // its file
   std::filesystem::path ledger;
   std::filesystem::path ledger_head;
   std::filesystem::path ledger_key;

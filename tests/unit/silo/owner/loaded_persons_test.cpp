@@ -13,7 +13,7 @@ class LoadedPersonsTest : public ::testing::Test {
  protected:
   void SetUp() override {
     config_.name = "main";
-    config_.csv = folder_.path() / "data.csv";
+    config_.source = CsvSource{folder_.path() / "data.csv"};
     config_.schema.label = data::BinaryLabel{"sick", "no", "yes"};
     config_.schema.features.emplace_back(
         data::NumericColumn{.name = "age", .min = 0.0, .max = 100.0, .missing = {}, .date = {}});
@@ -21,7 +21,7 @@ class LoadedPersonsTest : public ::testing::Test {
     config_.person = data::PersonColumn{.column = "id"};
   }
   Result<LoadedDataset> load(const std::string& text) {
-    EXPECT_TRUE(write_file_atomically(config_.csv, text));
+    EXPECT_TRUE(write_file_atomically(file_of(config_.source), text));
     return load_dataset(config_, key_, nullptr);
   }
   /// The ages of the persons of a block, in its order: of each the first.

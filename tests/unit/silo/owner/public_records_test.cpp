@@ -12,7 +12,7 @@ class PublicRecordsTest : public ::testing::Test {
  protected:
   void SetUp() override {
     config_.name = "main";
-    config_.csv = folder_.path() / "data.csv";
+    config_.source = CsvSource{folder_.path() / "data.csv"};
     config_.schema.label = data::BinaryLabel{"sick", "no", "yes"};
     config_.schema.features.emplace_back(
         data::NumericColumn{.name = "age", .min = 0.0, .max = 100.0, .missing = {}, .date = {}});
@@ -98,7 +98,7 @@ TEST_F(PublicRecordsTest, AreNeverTheDataSetsOwnFileNorACopy) {
   const std::string text = "age,sick\n10,no\n20,no\n30,yes\n40,no\n";
   write("data.csv", text);
   write("copy.csv", text);
-  std::filesystem::create_hard_link(config_.csv, folder_.path() / "linked.csv");
+  std::filesystem::create_hard_link(file_of(config_.source), folder_.path() / "linked.csv");
   for (const char* name : {"data.csv", "copy.csv", "linked.csv"}) {
     config_.declared_public = folder_.path() / name;
     const Result<LoadedDataset> loaded = load();
