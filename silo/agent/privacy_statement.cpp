@@ -595,7 +595,8 @@ PrivacyStatement make_unplanned_statement(const SiloId& silo, const std::string&
 
 PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, const RunId& run, const jobs::Job& job,
                                 const planning::Plan& plan, const releases::SiloFacts& facts, const RunAccount& account,
-                                std::chrono::milliseconds release_interval, crypto::NoiseKind noise, bool alone) {
+                                std::chrono::milliseconds release_interval, crypto::NoiseKind noise, bool alone,
+                                const std::optional<Permit>& permit) {
   const double odometer = plan.epsilon_of(account.rounds);
   const Trust trust = trust_of(job, plan);
   const bool local = trust.assumption.empty();
@@ -622,6 +623,7 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
   json["dataset"] = dataset;
   json["job"] = job.name;
   json["run"] = run.hex();
+  if (permit) json["permit"] = {{"id", permit->id}, {"purpose", permit->purpose}, {"until", permit->until}};
   json["unit"] = releases::to_string(job.unit);
   json["adversary"] = trust.adversary;
   if (!local) {
@@ -675,6 +677,7 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
   for (const std::string& advisory : advisories) text += "ADVISORY: " + advisory + "\n";
   text += fmt::format("Privacy statement of {} for its data set \"{}\", job \"{}\"\n", silo.name(), dataset, job.name);
   text += fmt::format("  run          {}\n", run.hex());
+  if (permit) text += fmt::format("  permit       {}\n", describe(*permit));
   text += fmt::format("  unit         one {}{}\n", releases::noun_of(job.unit),
                       alone ? ": all records with her id in this data set, however many, or one record without an id"
                       : persons ? ": all records with her id in this data set, however many"

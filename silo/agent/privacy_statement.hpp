@@ -6,6 +6,7 @@
 #include "shared/jobs/job.hpp"
 #include "shared/planning/plan.hpp"
 #include "silo/ledger/ledger.hpp"
+#include "silo/policy/permit.hpp"
 
 namespace undertone::silo {
 
@@ -27,11 +28,12 @@ struct PrivacyStatement {
 /// @param account of the run, from the ledger
 /// @param release_interval of the policy: the statement names the channel of time where it is zero
 /// @param noise what drew the noise: anything but secure noise voids the statement, which then says so first
+/// @param permit of the data set, where it needs one
 /// @param alone of a data set of persons: the owner lets each record without an id be a person of its own
 [[nodiscard]] PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, const RunId& run,
                                               const jobs::Job& job, const planning::Plan& plan,
                                               const releases::SiloFacts& facts, const RunAccount& account,
                                               std::chrono::milliseconds release_interval, crypto::NoiseKind noise,
-                                              bool alone = false);
+                                              bool alone = false, const std::optional<Permit>& permit = {});
 
 }  // namespace undertone::silo

@@ -246,6 +246,12 @@ Result<SiloMachine::Accepted> SiloMachine::plan(const RunId& run, const std::str
   return contained("planning the job", [&] { return plan_of_job(run, job_bytes, ask_policy); });
 }
 
+Status SiloMachine::check_permit() const {
+  const std::optional<Objection> ended = permit_objection(setup_.facts.permit, setup_.clock());
+  if (ended) return Error{ErrorCode::PolicyRefused, ended->sentence};
+  return {};
+}
+
 Status SiloMachine::check_answers(const planning::Plan& plan) const {
   const double most = setup_.policy.answer_products_max;
   const std::size_t width = data::encoded_width(setup_.facts.schema);
@@ -267,6 +273,7 @@ Result<SiloMachine::Accepted> SiloMachine::plan_of_job(const RunId& run, const s
   UNDERTONE_TRY(jobs::ReadJob read, jobs::read_job(job_bytes, "job"));
   const jobs::CohortMember* named = read.terms().member(setup_.id);
   if (named == nullptr) return Error{ErrorCode::PolicyRefused, "the job's cohort does not name this silo"};
+  if (ask_policy) UNDERTONE_TRY(check_permit());
   if (ask_policy) {
     const std::vector<Objection> objections = objections_to_terms(
         setup_.policy, setup_.facts, read.terms(), read.algorithm_name(), *named, setup_.randomness.kind());
@@ -310,6 +317,7 @@ void SiloMachine::forget(const RunId& run) {
 Status SiloMachine::would_accept(const jobs::Job& job) const {
   const jobs::CohortMember* member = job.member(setup_.id);
   if (member == nullptr) return Error{ErrorCode::PolicyRefused, "the job's cohort does not name this silo"};
+  UNDERTONE_TRY(check_permit());
   return check_policy(setup_.policy, setup_.facts, job, *member, setup_.randomness.kind());
 }
 
@@ -318,6 +326,8 @@ std::vector<Objection> SiloMachine::objections(const jobs::Job& job) const {
   if (member == nullptr) return {{ObjectionKind::Policy, "the job's cohort does not name this silo"}};
   std::vector<Objection> out = objections_to(setup_.policy, setup_.facts, job, *member, setup_.randomness.kind());
   for (Objection& objection : undialled_shufflers(job, setup_.shufflers)) out.push_back(std::move(objection));
+  if (std::optional<Objection> ended = permit_objection(setup_.facts.permit, setup_.clock()))
+    out.push_back(*std::move(ended));
   return out;
 }
 
@@ -618,6 +628,7 @@ Result<std::string> SiloMachine::answer(const wire::QueryMessage& message) {
   }
   if (stored) return std::move(stored->bytes);
 
+  UNDERTONE_TRY(check_permit());  // a run that was accepted before its permit ended answers no more
   UNDERTONE_TRY(const Accepted* const run, accepted(message.run));
   const jobs::Job& job = run->job;
   const planning::Release* release = run->plan.release(query.round);

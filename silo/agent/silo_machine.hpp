@@ -116,6 +116,7 @@ class SiloMachine {
   /// planned. @see planning::products_of_answer
   [[nodiscard]] double answer_products(const RunId& run, RoundIndex round) const;
   /// All of the data set's, whatever they are used for.
+  [[nodiscard]] const std::optional<Permit>& permit() const noexcept { return setup_.facts.permit; }
   [[nodiscard]] std::int64_t records() const noexcept { return setup_.facts.records + setup_.facts.holdout_records; }
   [[nodiscard]] const std::string& dataset_name() const noexcept { return setup_.dataset_name; }
 
@@ -126,6 +127,8 @@ class SiloMachine {
   [[nodiscard]] std::vector<Action> on(const wire::JobEnded& ended);
   [[nodiscard]] Result<Accepted> plan(const RunId& run, const std::string& job, bool ask_policy) const;
   [[nodiscard]] Result<Accepted> plan_of_job(const RunId& run, const std::string& job, bool ask_policy) const;
+  /// Whether the data set's permit, where it needs one, is valid now.
+  [[nodiscard]] Status check_permit() const;
   /// Whether each answer takes no more than the policy allows.
   [[nodiscard]] Status check_answers(const planning::Plan& plan) const;
   /// The plan of a job that is offered, not made again while it waits for its owner.

@@ -65,7 +65,8 @@ int run_agent(const std::filesystem::path& config_file, const MakeRandomness& ma
     const DatasetConfig& dataset = config->datasets[i];
     const data::Dataset& records = served[i]->loaded.dataset;
     const DatasetFacts facts{dataset.schema,         records.training.count(),       records.holdout.count(),
-                             dataset.holdout_public, records.public_records.count(), dataset.unit()};
+                             dataset.holdout_public, records.public_records.count(), dataset.unit(),
+                             dataset.permit};
     machines.push_back(std::make_unique<SiloMachine>(SiloMachine::Setup{
         config->id, config->policy, facts, records, *served[i]->ledger, *randomness, config->session.wire, ledgers,
         *desk->desk, dataset.name, service::wall_clock, dialled, jobs::plan_of, &served[i]->room}));

@@ -281,7 +281,7 @@ void SiloHost::write_statement(const RunId& run) {
       return make_unplanned_statement(config_->id, machine->dataset_name(), run, *account, recorded.error().message);
     return make_statement(config_->id, machine->dataset_name(), run, recorded->job, recorded->plan,
                           recorded->job.member(config_->id)->facts, *account, interval, noise_,
-                          protects_alone(machine->dataset_name()));
+                          protects_alone(machine->dataset_name()), machine->permit());
   });
   if (!composed) {  // a start composes it again: it goes on without, and says so
     spdlog::error("statement_not_written run={} reason={}", run.hex(), quoted_text(composed.error().message));

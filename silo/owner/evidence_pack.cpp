@@ -150,6 +150,9 @@ std::string page_of(const Files& files, const std::vector<RunPart>& parts, const
                             fmt::format("{:.6g}", reserved.epsilon.value_rounded_up()),
                             fmt::format("{:.3g}", total.delta.value_rounded_down()),
                             fmt::format("{:.3g}", reserved.delta.value_rounded_up())});
+    if (dataset.permit)
+      verdicts += paragraph(
+          fmt::format("Data set \"{}\" may be used by the permit {}.", dataset.name, describe(*dataset.permit)));
     const auto verdict = pack.find(fmt::format("ledgers/{}.verdict.json", dataset.name));
     if (verdict == pack.end()) continue;
     const Json read = Json::parse(verdict->second, nullptr, false);
@@ -317,6 +320,8 @@ Status write_evidence(const OwnerOptions& options, const std::vector<std::string
     ledgers.push_back({{"dataset", dataset},
                        {"ledger", to_hex(view.ledger->head().ledger)},
                        {"public_key", to_hex(view.key->public_key())}});
+    if (const auto& permit = config_of(files.config, dataset)->permit)
+      ledgers.back()["permit"] = {{"id", permit->id}, {"purpose", permit->purpose}, {"until", permit->until}};
   }
   const std::string made_at = service::utc_time(service::wall_clock());
   pack["evidence.html"] = page_of(files, parts, pack, made_at);

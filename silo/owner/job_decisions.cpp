@@ -55,8 +55,13 @@ Result<std::string> summary_of(const Files& files, const KnownRun& run) {
   if (run.account != nullptr) {  // what was accepted is described, or nothing
     UNDERTONE_TRY(files.ledgers.at(run.dataset).ledger->check_reserved(run.run, plan));
   }
-  return describe_job(run.run, {*run.job, std::move(plan)}, files.config.id, run.dataset,
-                      reserved_of(files, run.dataset), files.config.policy.total, filter_of(files, run.dataset));
+  std::string out =
+      describe_job(run.run, {*run.job, std::move(plan)}, files.config.id, run.dataset, reserved_of(files, run.dataset),
+                   files.config.policy.total, filter_of(files, run.dataset));
+  const DatasetConfig* dataset = config_of(files.config, run.dataset);
+  if (dataset != nullptr && dataset->permit)
+    out += fmt::format("  The data set may be used by the permit {}.\n", plain_text(describe(*dataset->permit)));
+  return out;
 }
 
 std::string refused_now(const Files& files, const KnownRun& run, crypto::NoiseKind noise) {

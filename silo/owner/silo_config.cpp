@@ -187,6 +187,23 @@ data::PersonColumn parse_person(config::Section section) {
   return out;
 }
 
+/// @param consortium that this silo is in
+Permit parse_permit(config::Section section, const std::string& consortium) {
+  Permit out;
+  out.id = section.text("id", "as whoever gave it knows it");
+  out.purpose = section.text("purpose", "what the data may be used for, in the permit's words");
+  out.until = section.text("until", "its last day, YYYY-MM-DD: from the next midnight (UTC) on nothing is answered");
+  const std::string named = section.text("consortium", "the consortium that it is for: this silo's");
+  if (!section.recording()) {
+    if (const Result<std::int64_t> end = permit_end(out.until); !end) section.problem("until", end.error().message);
+    if (named != consortium)
+      section.problem("consortium",
+                      fmt::format("expected \"{}\", the consortium of this silo, found \"{}\"", consortium, named));
+  }
+  section.finish();
+  return out;
+}
+
 /// How the data set is divided into blocks.
 void parse_split(config::Section& section, DatasetConfig& out) {
   const bool persons = out.person.has_value();
@@ -262,7 +279,8 @@ Source parse_source(config::Section& section, const std::filesystem::path& folde
   return file;
 }
 
-DatasetConfig parse_dataset(config::Section& section, const std::filesystem::path& folder) {
+DatasetConfig parse_dataset(config::Section& section, const std::filesystem::path& folder,
+                            const std::string& consortium) {
   DatasetConfig out;
   out.name = section.text("name", "of your choice: 1 to 64 of [a-z0-9-]; the ledger stands for this name");
   out.source = parse_source(section, folder);
@@ -299,6 +317,12 @@ DatasetConfig parse_dataset(config::Section& section, const std::filesystem::pat
   parse_split(section, out);
   out.holdout_public = section.boolean(
       "holdout_public", "true: you declare the holdout's records public; they are evaluated exactly and not protected");
+  if (section.has("permit"))
+    out.permit =
+        parse_permit(section.object("permit",
+                                    "an authority's leave, without which the data set may not be used (default: none "
+                                    "is needed). Approvals, statements and evidence name it"),
+                     consortium);
   if (out.person && !section.recording()) {
     section.refuse("public", "expected none beside person: a person is protected with all of her records");
   } else if (section.has("public"))
@@ -330,18 +354,19 @@ void check_public_files(const std::vector<DatasetConfig>& datasets, config::Sect
   }
 }
 
-std::vector<DatasetConfig> parse_datasets(config::Section& root, const std::filesystem::path& folder) {
+std::vector<DatasetConfig> parse_datasets(config::Section& root, const std::filesystem::path& folder,
+                                          const std::string& consortium) {
   std::vector<DatasetConfig> out;
   if (root.has("datasets")) {
     for (config::Section section : root.objects("datasets", 1, kDatasetsMax, "the data sets that jobs may ask about")) {
-      DatasetConfig dataset = parse_dataset(section, folder);
+      DatasetConfig dataset = parse_dataset(section, folder, consortium);
       parse_ledger(section.object("ledger", "of this data set alone"), folder, dataset);
       section.finish();
       out.push_back(std::move(dataset));
     }
   } else {  // the older form, for a single data set
     config::Section section = root.object("dataset");
-    out.push_back(parse_dataset(section, folder));
+    out.push_back(parse_dataset(section, folder, consortium));
     section.finish();
     parse_ledger(root.object("ledger"), folder, out.back());
   }
@@ -436,7 +461,7 @@ Result<SiloConfig> parse_silo_config(const nlohmann::json& document, const std::
   coordinator.finish();
   std::vector<net::LinkAddress> shufflers = net::parse_shufflers(root);
   net::TlsFiles tls = net::parse_tls(root.object("tls", "PEM files; a renewed one serves without a restart"), folder);
-  std::vector<DatasetConfig> datasets = parse_datasets(root, folder);
+  std::vector<DatasetConfig> datasets = parse_datasets(root, folder, consortium);
   std::vector<RemovedDataset> removed = parse_removed(root, folder, datasets);
   Policy policy = parse_policy(root.object("policy", "what is allowed; what is not named is refused"));
   const std::filesystem::path statements = folder / root.text("statements", "folder for privacy statements");

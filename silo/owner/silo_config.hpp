@@ -38,6 +38,8 @@ struct DatasetConfig {
   bool attribute_alone = false;
   /// Which records beside these the owner declares public: those of another file, or those of this one with a mark.
   std::variant<std::monostate, std::filesystem::path, data::RowMark> declared_public = {};
+  /// The leave without which the data set may not be used.
+  std::optional<Permit> permit = {};
   std::filesystem::path ledger;
   std::filesystem::path ledger_head;
   std::filesystem::path ledger_key;

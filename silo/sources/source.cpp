@@ -7,12 +7,6 @@
 
 namespace undertone::silo {
 
-const std::filesystem::path& file_of(const Source& source) {
-  return std::visit(Overloaded{[](const SqlSource& sql) -> const std::filesystem::path& { return sql.query; },
-                               [](const auto& other) -> const std::filesystem::path& { return other.file; }},
-                    source);
-}
-
 Status read_source_into(const Source& source, const SourceProgress& progress, data::TableSink& sink) {
   return std::visit(Overloaded{[&](const CsvSource& csv) {
                                  data::CsvReading reading;

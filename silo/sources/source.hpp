@@ -8,6 +8,7 @@
 #include <string>
 #include <variant>
 
+#include "shared/base/overloaded.hpp"
 #include "shared/data/csv_dialect.hpp"
 #include "shared/data/table_sink.hpp"
 
@@ -38,7 +39,11 @@ struct ParquetSource {
 using Source = std::variant<CsvSource, SqlSource, ParquetSource>;
 
 /// The file that says what the source is, for people and for comparing: the table itself, or its query.
-[[nodiscard]] const std::filesystem::path& file_of(const Source& source);
+[[nodiscard]] inline const std::filesystem::path& file_of(const Source& source) {
+  return std::visit(Overloaded{[](const SqlSource& sql) -> const std::filesystem::path& { return sql.query; },
+                               [](const auto& other) -> const std::filesystem::path& { return other.file; }},
+                    source);
+}
 
 using SourceProgress = std::function<void(std::uint64_t bytes, std::uint64_t of, std::int64_t rows)>;
 

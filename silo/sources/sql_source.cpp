@@ -8,6 +8,7 @@
 #include <odbc/soci-odbc.h>
 #include <optional>
 #include <postgresql/soci-postgresql.h>
+#include <set>
 #include <soci.h>
 #include <sqlite3/soci-sqlite3.h>
 #include <sys/stat.h>
@@ -80,6 +81,57 @@ std::string quoted(const std::string& name) {
   return out + "\"";
 }
 
+bool begins_name(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+
+/// Where a literal, a quoted name or a comment that begins here ends; `at` itself where none begins.
+std::size_t end_of_quoted(std::string_view query, std::size_t at) {
+  const auto after = [&](std::string_view end, std::size_t from) {
+    const std::size_t found = query.find(end, from);
+    return found == std::string_view::npos ? query.size() : found + end.size();
+  };
+  if (query[at] == '\'' || query[at] == '"') return after(query.substr(at, 1), at + 1);
+  if (query.substr(at, 2) == "--") return after("\n", at);
+  return query.substr(at, 2) == "/*" ? after("*/", at + 2) : at;
+}
+
+/// The names that stand for parameters in a query. @param other receives the first mark of another kind
+std::set<std::string> names_in(std::string_view query, char& other) {
+  std::set<std::string> out;
+  for (std::size_t at = 0; at < query.size();) {
+    if (const std::size_t end = end_of_quoted(query, at); end != at) {
+      at = end;
+    } else if (query.substr(at, 2) == "::") {  // a cast
+      at += 2;
+    } else if (query[at] == ':' && at + 1 < query.size() && begins_name(query[at + 1])) {
+      const std::size_t name = ++at;
+      while (at < query.size() && (begins_name(query[at]) || (query[at] >= '0' && query[at] <= '9'))) ++at;
+      out.emplace(query.substr(name, at - name));
+    } else {
+      if (other == '\0' && (query[at] == '?' || query[at] == '@' || query[at] == '$')) other = query[at];
+      ++at;
+    }
+  }
+  return out;
+}
+
+/// Whether the query asks for the parameters that there are: SQLite takes one that nobody gave for nothing.
+Status check_parameters(const SqlSource& source, const Backend& backend, const std::string& query) {
+  char other = '\0';
+  const std::set<std::string> asked = names_in(query, other);
+  for (const std::string& name : asked) {
+    if (!source.parameters.contains(name))
+      return refuse(fmt::format("{}: the query asks for :{}, which no parameter says", source.query.string(), name));
+  }
+  for (const auto& [name, value] : source.parameters) {
+    if (!asked.contains(name))
+      return refuse(
+          fmt::format("{}: the query does not ask for the parameter \"{}\"", source.query.string(), plain_text(name)));
+  }
+  if (other != '\0' && backend.name == "sqlite3")
+    return refuse(fmt::format("{}: expected :name where a parameter stands, found {}", source.query.string(), other));
+  return {};
+}
+
 /// A query that is ready to be run, and the row that it fills.
 class Prepared {
  public:
@@ -134,12 +186,6 @@ Result<std::string> text_of(const soci::row& row, std::size_t column) {
   }
 }
 
-std::vector<std::string> columns_of(const soci::row& row) {
-  std::vector<std::string> out;
-  for (std::size_t i = 0; i < row.size(); ++i) out.push_back(row.get_properties(i).get_name());
-  return out;
-}
-
 /// The query with every value as a text that means it exactly. ODBC's drivers have no cast in common: their values are
 /// read by their types.
 std::string as_texts(const Backend& backend, const std::string& query, const std::vector<std::string>& columns) {
@@ -164,7 +210,6 @@ class ReadingSession {
   ReadingSession(const Connection& connection, std::chrono::seconds limit) : deadline_(Clock::now() + limit) {
     std::string parameters = connection.parameters;
     if (connection.backend.name == "sqlite3") parameters += " readonly=true";
-    if (connection.backend.name == "postgresql") parameters += " singlerows=true";  // not the whole table at once
     session_.open(*connection.backend.factory, parameters);
     if (connection.backend.name == "sqlite3") {
       auto* native = static_cast<soci::sqlite3_session_backend*>(session_.get_backend());
@@ -196,34 +241,83 @@ class ReadingSession {
   soci::session session_;
 };
 
+/// The names of the query's columns.
+std::vector<std::string> columns_of(ReadingSession& reading, const SqlSource& source, const Backend& backend,
+                                    const std::string& query) {
+  std::vector<std::string> out;
+  if (backend.name == "postgresql") {
+    // Of types that the library does not know it tells no names, but PostgreSQL does.
+    Prepared names(reading.session(),
+                   fmt::format("SELECT json_object_keys(row_to_json(undertone_rows)) FROM (SELECT * FROM (\n{}\n) AS "
+                               "undertone_query LIMIT 1) AS undertone_rows",
+                               query),
+                   source.parameters);
+    while (names.next()) out.push_back(names.row().get<std::string>(0));
+    return out;
+  }
+  const Prepared described(
+      reading.session(),
+      backend.name == "odbc" ? query : fmt::format("SELECT * FROM (\n{}\n) AS undertone_rows WHERE 1 = 0", query),
+      source.parameters);
+  for (std::size_t i = 0; i < described.row().size(); ++i) out.push_back(described.row().get_properties(i).get_name());
+  return out;
+}
+
+/// Rows of a query, one after the other. PostgreSQL's come a few thousand at a time, so that no table is in memory.
+class Rows {
+ public:
+  Rows(ReadingSession& reading, const SqlSource& source, const Backend& backend, const std::string& query)
+      : session_(&reading.session()), in_parts_(backend.name == "postgresql") {
+    if (!in_parts_) {
+      part_.emplace(*session_, query, source.parameters);
+      return;
+    }
+    Prepared(*session_, "DECLARE undertone_cursor NO SCROLL CURSOR FOR " + query, source.parameters);
+    part_.emplace(*session_, kPart, std::map<std::string, std::string>());
+  }
+  [[nodiscard]] bool next() {
+    if (part_->next()) return true;
+    if (!in_parts_ || rows_of_part_ == 0) return false;
+    part_.emplace(*session_, kPart, std::map<std::string, std::string>());
+    rows_of_part_ = 0;
+    return next();
+  }
+  /// The one that next() found.
+  [[nodiscard]] const soci::row& row() {
+    ++rows_of_part_;
+    return part_->row();
+  }
+
+ private:
+  static constexpr const char* kPart = "FETCH FORWARD 5000 FROM undertone_cursor";
+  soci::session* session_;
+  bool in_parts_;
+  std::size_t rows_of_part_ = 0;  // that were taken
+  std::optional<Prepared> part_;
+};
+
 Status read_rows(const SqlSource& source, const Connection& connection, const std::string& query,
                  data::TableSink& sink) {
   ReadingSession reading(connection, source.limit);
   const Error too_long = refuse(fmt::format("{}: takes longer than {} s, which \"seconds_max\" allows",
                                             source.query.string(), source.limit.count()));
   try {
-    std::vector<std::string> columns;
-    {
-      const std::string none = connection.backend.name == "odbc"
-                                   ? query
-                                   : fmt::format("SELECT * FROM (\n{}\n) AS undertone_rows WHERE 1 = 0", query);
-      const Prepared prepared(reading.session(), none, source.parameters);
-      columns = columns_of(prepared.row());
-    }
+    const std::vector<std::string> columns = columns_of(reading, source, connection.backend, query);
     if (columns.empty() || columns.size() > kColumnsMax)
-      return refuse(fmt::format("{}: expected a SELECT of 1 to {} columns", source.query.string(), kColumnsMax));
+      return refuse(fmt::format("{}: expected a SELECT of 1 to {} columns and of some rows, found {} columns",
+                                source.query.string(), kColumnsMax, columns.size()));
     if (const Status begun = sink.begin(columns, 0); !begun)
       return refuse(fmt::format("{}: {}", source.query.string(), begun.error().message));
-    Prepared prepared(reading.session(), as_texts(connection.backend, query, columns), source.parameters);
+    Rows found(reading, source, connection.backend, as_texts(connection.backend, query, columns));
     data::TableProblems problems(source.query.string() + ": row");
     std::int64_t rows = 0;
-    while (!problems.stopped() && prepared.next()) {
+    while (!problems.stopped() && found.next()) {
       if (++rows > source.rows_max)
         return refuse(fmt::format("{}: finds more than {} rows, which \"rows_max\" allows", source.query.string(),
                                   source.rows_max));
       if (reading.late()) return too_long;
       problems.at(rows);
-      const soci::row& row = prepared.row();
+      const soci::row& row = found.row();
       for (std::size_t i = 0; i < columns.size(); ++i) {
         if (row.get_indicator(i) == soci::i_null) {
           sink.missing(i, problems);
@@ -254,12 +348,14 @@ Status read_sql_into(const SqlSource& source, data::TableSink& sink) {
   UNDERTONE_TRY(std::string query, read_file(source.query, kQueryBytesMax));
   while (!query.empty() && (query.back() == ';' || query.back() == '\n' || query.back() == '\r' || query.back() == ' '))
     query.pop_back();
+  UNDERTONE_TRY(check_parameters(source, connection.backend, query));
   try {
     return read_rows(source, connection, query, sink);
   } catch (const soci::soci_error& error) {
-    // Without the query, which the library repeats after it.
+    // Without the query, which the library repeats after it, and without the drawing of where in it something is.
+    const std::string said = error.get_error_message();
     return refuse(
-        fmt::format("{}: the database says: {}", source.query.string(), plain_text(error.get_error_message())));
+        fmt::format("{}: the database says: {}", source.query.string(), plain_text(said.substr(0, said.find('\n')))));
   }
 }
 

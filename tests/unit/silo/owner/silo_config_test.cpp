@@ -1,5 +1,6 @@
 #include "silo/owner/silo_config.hpp"
 
+#include <functional>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -17,7 +18,7 @@ Result<data::CsvDialect> dialect_of(const nlohmann::json& file) {
   config::Problems problems("silo.json");
   const Result<SiloConfig> config = parse_silo_config(document, "/x", problems);
   if (!config) return config.error();
-  return config->datasets.front().dialect;
+  return std::get<CsvSource>(config->datasets.front().source).dialect;
 }
 
 TEST(SiloConfigTest, AFileThatIsNotThereIsToldWithWhereItIs) {
@@ -44,6 +45,62 @@ TEST(SiloConfigTest, ADataSetSaysHowItsFileIsWrittenAndNothingElse) {
   says({{"decimal", ","}}, R"(/file/decimal: expected one of "point", "comma")");
   says({{"missing", "NA"}}, "/file/missing: unknown key");
   says(";", "/file: expected an object");
+}
+
+/// The example's configuration with its first data set changed. @return what is wrong with it; empty: nothing
+std::string problem_with(const std::function<void(nlohmann::json&)>& change) {
+  nlohmann::json document =
+      nlohmann::json::parse(read_file(UNDERTONE_SOURCE_DIR "/configs/example/silo.json", 1U << 20U).value());
+  change(document.contains("datasets") ? document["datasets"][0] : document["dataset"]);
+  config::Problems problems("silo.json");
+  const Result<SiloConfig> config = parse_silo_config(document, "/x", problems);
+  return config ? "" : config.error().message;
+}
+
+TEST(SiloConfigTest, ADataSetHasOneSourceAndADatabaseASnapshot) {
+  const nlohmann::json sql = {{"query", "q.sql"}, {"connection", {{"file", "c.txt"}}}};
+  EXPECT_EQ(problem_with([&](nlohmann::json& dataset) {
+              dataset.erase("csv");
+              dataset.erase("file");
+              dataset["sql"] = sql;
+              dataset["snapshots"] = "snapshots";
+            }),
+            "");
+  EXPECT_NE(problem_with([&](nlohmann::json& dataset) {
+              dataset.erase("csv");
+              dataset["sql"] = sql;
+            }).find("what a database or a Parquet file gives is served from a snapshot"),
+            std::string::npos);
+  EXPECT_NE(problem_with([&](nlohmann::json& dataset) { dataset["sql"] = sql; }).find("one of csv, parquet and sql"),
+            std::string::npos);
+  EXPECT_NE(problem_with([&](nlohmann::json& dataset) {
+              dataset.erase("csv");
+              dataset["sql"] = {{"query", "q.sql"}, {"connection", {{"file", "c"}, {"variable", "V"}}}};
+              dataset["snapshots"] = "s";
+            }).find("expected none beside file"),
+            std::string::npos);
+}
+
+TEST(SiloConfigTest, APermitIsForThisConsortiumAndEnds) {
+  const auto permit = [](const std::string& until, const std::string& consortium) {
+    return problem_with([&](nlohmann::json& dataset) {
+      dataset["permit"] = {{"id", "DE-17"}, {"purpose", "research"}, {"until", until}, {"consortium", consortium}};
+    });
+  };
+  const std::string own =
+      nlohmann::json::parse(read_file(UNDERTONE_SOURCE_DIR "/configs/example/silo.json", 1U << 20U).value())
+          .at("consortium")
+          .get<std::string>();
+  EXPECT_EQ(permit("2027-06-30", own), "");
+  EXPECT_NE(permit("2027-06-31", own).find("expected a date as YYYY-MM-DD"), std::string::npos);
+  EXPECT_NE(permit("2027-06-30", "another").find("the consortium of this silo, found \"another\""), std::string::npos);
+  const std::optional<Permit> last{{"DE-17", "research", "1970-01-02"}};
+  constexpr std::int64_t kDay = 86'400;
+  EXPECT_FALSE(permit_objection(last, 2 * kDay - 1));  // its last second
+  ASSERT_TRUE(permit_objection(last, 2 * kDay));
+  EXPECT_EQ(permit_objection(last, 2 * kDay)->sentence,
+            "the data set's permit, DE-17, ended with 1970-01-02: nothing is answered without one that is valid");
+  EXPECT_FALSE(permit_objection(std::nullopt, 2 * kDay));
 }
 
 }  // namespace

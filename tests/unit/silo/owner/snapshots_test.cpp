@@ -1,0 +1,170 @@
+#include "silo/owner/snapshots.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <set>
+
+#include "shared/base/files.hpp"
+#include "shared/store/sqlite.hpp"
+#include "silo/owner/institution.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace undertone::silo {
+namespace {
+
+constexpr const char* kRows =
+    "id,age,sick\na,10,no\nb,20,no\na,30,yes\nc,40,no\nd,50,yes\ne,60,no\nf,70,no\nb,80,yes\n";
+
+class SnapshotsTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    config_.name = "heart";
+    config_.source = CsvSource{folder_.path() / "data.csv"};
+    config_.snapshots = folder_.path() / "snapshots";
+    config_.ledger = folder_.path() / "ledger" / "heart.sqlite";
+    config_.ledger_head = folder_.path() / "head" / "heart.json";
+    config_.ledger_key = folder_.path() / "ledger" / "key.pem";
+    config_.schema.label = data::BinaryLabel{"sick", "no", "yes"};
+    config_.schema.features.emplace_back(
+        data::NumericColumn{.name = "age", .min = 0.0, .max = 100.0, .missing = {}, .date = {}});
+    config_.split = {0.25, 0, std::nullopt};
+    write(kRows);
+  }
+  void write(const std::string& text) {
+    ASSERT_TRUE(write_file_atomically(std::get<CsvSource>(config_.source).file, text));
+  }
+  /// The data set as a snapshot of it has it.
+  LoadedDataset frozen() {
+    const Frozen taken = freeze(config_, key_, nullptr).value();
+    return load_table(config_, taken.file, key_, nullptr).value();
+  }
+  LoadedDataset of_file() {
+    DatasetConfig direct = config_;
+    direct.snapshots.reset();
+    return load_dataset(direct, key_, nullptr).value();
+  }
+  static std::vector<double> ages(const models::Records& block) {
+    std::vector<double> out;
+    for (Eigen::Index row = 0; row < block.rows(); ++row) out.push_back(50.0 + 50.0 * block.features(0, row));
+    return out;
+  }
+
+  tests::TemporaryFolder folder_;
+  SigningKey key_ = SigningKey::from_seed(std::string(32, 'k')).value();
+  DatasetConfig config_;
+};
+
+TEST_F(SnapshotsTest, PersonsAreThoseOfTheFileToTheBit) {
+  for (const bool alone : {false, true}) {
+    config_.person = data::PersonColumn{.column = "id", .without_id_alone = alone};
+    if (alone) write(std::string(kRows) + ",85,no\n,90,yes\n");
+    const LoadedDataset direct = of_file();
+    const LoadedDataset from = frozen();
+    EXPECT_EQ(from.dataset.training.count() + from.dataset.holdout.count(), alone ? 8 : 6);
+    EXPECT_EQ(from.without_id, direct.without_id);
+    EXPECT_EQ(from.identity.persons, direct.identity.persons);
+    if (alone) continue;  // a record without an id is placed by what is kept of it
+    EXPECT_EQ(from.dataset.training.features, direct.dataset.training.features);
+    EXPECT_EQ(from.dataset.training.targets, direct.dataset.training.targets);
+    EXPECT_EQ(from.dataset.training.starts, direct.dataset.training.starts);
+    EXPECT_EQ(from.dataset.holdout.features, direct.dataset.holdout.features);
+  }
+}
+
+TEST_F(SnapshotsTest, NoIdIsInTheFileAndNearOnesAreCountedWhenItIsMade) {
+  config_.person = data::PersonColumn{.column = "id"};
+  write("id,age,sick\nMRN-0007,10,no\nmrn-0007,20,no\nMRN-8,30,yes\n");
+  const Frozen taken = freeze(config_, key_, nullptr).value();
+  EXPECT_EQ(taken.near_ids, 2);
+  EXPECT_EQ(taken.rows, 3);
+  const std::string bytes = read_file(taken.file, 1U << 20U).value();
+  EXPECT_EQ(bytes.find("MRN"), std::string::npos);
+  EXPECT_EQ(bytes.find("mrn"), std::string::npos);
+  EXPECT_EQ(std::filesystem::status(taken.file).permissions(), std::filesystem::perms(0600));
+  write("id,age,sick\n,10,no\n");
+  EXPECT_NE(freeze(config_, key_, nullptr).error().message.find("data.csv:2: column 1: expected a person's id"),
+            std::string::npos);
+  EXPECT_EQ(snapshots_of(config_), std::vector{taken.file});  // nothing is left of the one that was refused
+}
+
+/// A database may give its rows in an order that hangs on their values. If it decided who is in the holdout, one record
+/// that is replaced would move others.
+TEST_F(SnapshotsTest, TheOrderOfRowsDecidesNothing) {
+  std::vector<std::string> rows;
+  for (int i = 0; i < 80; ++i) rows.push_back(fmt::format("x,{},no\n", i));
+  const auto text = [](const std::vector<std::string>& all) {
+    std::string out = "id,age,sick\n";
+    for (const std::string& row : all) out += row;
+    return out;
+  };
+  write(text(rows));
+  const LoadedDataset before = frozen();
+  std::reverse(rows.begin(), rows.end());
+  write(text(rows));
+  const LoadedDataset reversed = frozen();
+  EXPECT_EQ(ages(reversed.dataset.training), ages(before.dataset.training));
+  EXPECT_EQ(ages(reversed.dataset.holdout), ages(before.dataset.holdout));
+  const std::vector<double> held = ages(before.dataset.holdout);
+  EXPECT_FALSE(std::is_sorted(held.begin(), held.end()));
+  // The same rows, several times each, are as many records.
+  rows.insert(rows.end(), rows.begin(), rows.end());
+  write(text(rows));
+  const LoadedDataset twice = frozen();
+  EXPECT_EQ(twice.dataset.training.count() + twice.dataset.holdout.count(), 160);
+}
+
+TEST_F(SnapshotsTest, WhatIsServedStaysWhateverTheSourceBecomes) {
+  LedgerFiles files = open_ledger_files(config_).value();
+  const LoadedDataset before =
+      load_table(config_, freeze(config_, files.key, nullptr)->file, files.key, nullptr).value();
+  write("id,age,sick\nz,99,yes\n");
+  EXPECT_EQ(load_dataset(config_, files.key, nullptr)->identity.digest, before.identity.digest);
+  std::filesystem::remove(file_of(config_.source));
+  EXPECT_EQ(load_dataset(config_, files.key, nullptr)->identity.digest, before.identity.digest);
+}
+
+/// The agent or the machine dies in the middle of an amendment: what is served is what the ledger stands for, the old
+/// data set or the new one.
+TEST_F(SnapshotsTest, AnInterruptedAmendmentLeavesTheOldOrTheNew) {
+  LedgerFiles files = open_ledger_files(config_).value();
+  const Budget budget{*releases::EpsilonAmount::rounded_down(4.0), *releases::DeltaAmount::rounded_down(1e-4)};
+  const auto clock = [] { return std::int64_t{1'763'716'143}; };
+  const Frozen old = freeze(config_, files.key, nullptr).value();
+  const LoadedDataset first = load_table(config_, old.file, files.key, nullptr).value();
+  ASSERT_TRUE(
+      Ledger::open(files.database, *files.head, files.key, first.identity, budget, crypto::NoiseKind::Secure, clock));
+  // A file that was not whole yet is no snapshot.
+  std::ofstream(*config_.snapshots / "heart.snapshot.new") << "half";
+  EXPECT_EQ(served_table(config_, files.key).value(), old.file);
+  write(std::string(kRows) + "g,90,yes\n");
+  const Frozen fresh = freeze(config_, files.key, nullptr).value();
+  ASSERT_EQ(snapshots_of(config_).size(), 2U);
+  EXPECT_EQ(served_table(config_, files.key).value(), old.file);
+  const LoadedDataset second = load_table(config_, fresh.file, files.key, nullptr).value();
+  ASSERT_TRUE(
+      Ledger::amend(files.database, *files.head, files.key, second.identity, crypto::NoiseKind::Secure, false, clock)
+          .value());
+  EXPECT_EQ(served_table(config_, files.key).value(), fresh.file);
+  remove_other_snapshots(config_, fresh.file);
+  EXPECT_EQ(snapshots_of(config_), std::vector{fresh.file});
+  // Another data set's are none of this one's.
+  DatasetConfig other = config_;
+  other.name = "heart-2";
+  EXPECT_TRUE(snapshots_of(other).empty());
+  std::filesystem::remove(fresh.file);
+  EXPECT_NE(served_table(config_, files.key).error().message.find("has no snapshot"), std::string::npos);
+}
+
+TEST_F(SnapshotsTest, PublicRecordsAreMarkedByTheSource) {
+  write("id,age,sick,consent\na,10,no,open\nb,20,no,\nc,30,yes,open\nd,40,no,closed\ne,50,yes,\n");
+  config_.declared_public = data::RowMark{"consent", "open"};
+  const LoadedDataset loaded = frozen();
+  EXPECT_EQ(loaded.dataset.public_records.count(), 2);
+  const std::vector<double> open = ages(loaded.dataset.public_records);
+  EXPECT_EQ(std::set<double>(open.begin(), open.end()), (std::set<double>{10.0, 30.0}));
+  EXPECT_EQ(loaded.dataset.training.count() + loaded.dataset.holdout.count(), 3);
+}
+
+}  // namespace
+}  // namespace undertone::silo
