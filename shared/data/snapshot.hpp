@@ -24,7 +24,7 @@ struct FrozenColumn {
 /// column packed by itself. Where all cells of a block are plain decimals they are whole numbers of the fewest bytes,
 /// else they are places in the list of the block's different texts. What is read of it is the very text that was put
 /// in. It is a silo's own file and holds its records as they are: no digest or key is in it.
-/// Format: docs/snapshots.md.
+/// Format: docs/sources.md.
 class SnapshotWriter final : public TableSink {
  public:
   /// Takes the file's bytes as they come. @return an error where they could not be kept; nothing comes after it

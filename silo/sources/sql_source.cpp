@@ -1,5 +1,6 @@
 #include "silo/sources/sql_source.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdlib>
@@ -92,6 +93,22 @@ std::size_t end_of_quoted(std::string_view query, std::size_t at) {
   if (query[at] == '\'' || query[at] == '"') return after(query.substr(at, 1), at + 1);
   if (query.substr(at, 2) == "--") return after("\n", at);
   return query.substr(at, 2) == "/*" ? after("*/", at + 2) : at;
+}
+
+/// The query with a blank in place of each comment, where the library would look for parameters.
+std::string without_comments(std::string_view query) {
+  std::string out;
+  for (std::size_t at = 0; at < query.size();) {
+    const std::size_t end = end_of_quoted(query, at);
+    const bool comment = end != at && query[at] != '\'' && query[at] != '"';
+    if (comment) {
+      out += query[end - 1] == '\n' ? '\n' : ' ';
+    } else {
+      out += query.substr(at, std::max(end, at + 1) - at);
+    }
+    at = std::max(end, at + 1);
+  }
+  return out;
 }
 
 /// The names that stand for parameters in a query. @param other receives the first mark of another kind
@@ -346,6 +363,7 @@ Status read_rows(const SqlSource& source, const Connection& connection, const st
 Status read_sql_into(const SqlSource& source, data::TableSink& sink) {
   UNDERTONE_TRY(const Connection connection, connection_of(source));
   UNDERTONE_TRY(std::string query, read_file(source.query, kQueryBytesMax));
+  query = without_comments(query);
   while (!query.empty() && (query.back() == ';' || query.back() == '\n' || query.back() == '\r' || query.back() == ' '))
     query.pop_back();
   UNDERTONE_TRY(check_parameters(source, connection.backend, query));

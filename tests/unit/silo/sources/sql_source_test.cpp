@@ -64,6 +64,7 @@ class SqlSourceTest : public ::testing::Test {
 TEST_F(SqlSourceTest, EveryValueIsTheTextThatMeansIt) {
   EXPECT_EQ(read("SELECT patient, stay, any, \"q\"\"t\" FROM visits ORDER BY patient;\n"),
             "patient|stay|any|q\"t|\na|0.30000000000000004|1|-|\nb|0.1|1.5|7|\nc|1.0e+300|x:y|-2|\n");
+  EXPECT_EQ(read("-- :a comment\nSELECT ':b' AS c, /* :d; */ ':e--' AS f; -- the end\n"), "c|f|\n:b|:e--|\n");
   EXPECT_EQ(read("WITH v AS (SELECT patient FROM visits) SELECT count(*) AS n FROM v -- those; and a semicolon\n"),
             "n|\n3|\n");
 }
