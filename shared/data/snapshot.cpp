@@ -130,7 +130,8 @@ class Packer {
     std::string texts = as_texts();
     const std::optional<Decimals> decimals = as_decimals();
     if (!decimals) return texts;
-    const std::size_t width = width_of(decimals->range + 1);  // one more: what is missing
+    const bool gaps = std::find(missing_->begin(), missing_->end(), true) != missing_->end();
+    const std::size_t width = width_of(decimals->range + (gaps ? 1 : 0));  // one more: what is missing
     if (texts.size() <= 6 * sizeof(std::uint64_t) + width * decimals->digits.size()) return texts;
     ByteWriter out;
     out.u64(kDecimals);

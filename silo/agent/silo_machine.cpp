@@ -247,7 +247,7 @@ Result<SiloMachine::Accepted> SiloMachine::plan(const RunId& run, const std::str
 }
 
 Status SiloMachine::check_permit() const {
-  const std::optional<Objection> ended = permit_objection(setup_.facts.permit, setup_.clock());
+  const std::optional<Objection> ended = permit_objection(setup_.permit, setup_.clock());
   if (ended) return Error{ErrorCode::PolicyRefused, ended->sentence};
   return {};
 }
@@ -326,7 +326,7 @@ std::vector<Objection> SiloMachine::objections(const jobs::Job& job) const {
   if (member == nullptr) return {{ObjectionKind::Policy, "the job's cohort does not name this silo"}};
   std::vector<Objection> out = objections_to(setup_.policy, setup_.facts, job, *member, setup_.randomness.kind());
   for (Objection& objection : undialled_shufflers(job, setup_.shufflers)) out.push_back(std::move(objection));
-  if (std::optional<Objection> ended = permit_objection(setup_.facts.permit, setup_.clock()))
+  if (std::optional<Objection> ended = permit_objection(setup_.permit, setup_.clock()))
     out.push_back(*std::move(ended));
   return out;
 }

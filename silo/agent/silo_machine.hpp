@@ -20,6 +20,7 @@
 #include "silo/oracles/counts_oracle.hpp"
 #include "silo/oracles/person_sums.hpp"
 #include "silo/oracles/release_randomness.hpp"
+#include "silo/policy/permit.hpp"
 #include "silo/policy/policy.hpp"
 
 namespace undertone::silo {
@@ -72,6 +73,7 @@ class SiloMachine {
     std::set<std::string> shufflers = {};  // that this silo dials, by name: jobs of others could not be answered
     jobs::Planner planner = jobs::plan_of;
     const RoomReserve* room = nullptr;  // on the ledger's disk; null: none is set aside
+    std::optional<Permit> permit = {};  // that the data set needs; none: it needs none
   };
   explicit SiloMachine(Setup setup);
 
@@ -116,7 +118,7 @@ class SiloMachine {
   /// planned. @see planning::products_of_answer
   [[nodiscard]] double answer_products(const RunId& run, RoundIndex round) const;
   /// All of the data set's, whatever they are used for.
-  [[nodiscard]] const std::optional<Permit>& permit() const noexcept { return setup_.facts.permit; }
+  [[nodiscard]] const std::optional<Permit>& permit() const noexcept { return setup_.permit; }
   [[nodiscard]] std::int64_t records() const noexcept { return setup_.facts.records + setup_.facts.holdout_records; }
   [[nodiscard]] const std::string& dataset_name() const noexcept { return setup_.dataset_name; }
 

@@ -65,11 +65,10 @@ int run_agent(const std::filesystem::path& config_file, const MakeRandomness& ma
     const DatasetConfig& dataset = config->datasets[i];
     const data::Dataset& records = served[i]->loaded.dataset;
     const DatasetFacts facts{dataset.schema,         records.training.count(),       records.holdout.count(),
-                             dataset.holdout_public, records.public_records.count(), dataset.unit(),
-                             dataset.permit};
+                             dataset.holdout_public, records.public_records.count(), dataset.unit()};
     machines.push_back(std::make_unique<SiloMachine>(SiloMachine::Setup{
         config->id, config->policy, facts, records, *served[i]->ledger, *randomness, config->session.wire, ledgers,
-        *desk->desk, dataset.name, service::wall_clock, dialled, jobs::plan_of, &served[i]->room}));
+        *desk->desk, dataset.name, service::wall_clock, dialled, jobs::plan_of, &served[i]->room, dataset.permit}));
     spdlog::info("dataset_ready dataset={}", quoted_text(dataset.name));
   }
   SiloAgent agent(std::move(machines));

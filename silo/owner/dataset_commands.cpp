@@ -252,9 +252,8 @@ int check_data(const OwnerOptions& options) {
     stops = print_findings(count_findings(options.config, *config, dataset.name, loaded->dataset.training.count())) ||
             stops;
     facts_by_dataset.emplace(
-        dataset.name,
-        DatasetFacts{dataset.schema, loaded->dataset.training.count(), loaded->dataset.holdout.count(),
-                     dataset.holdout_public, loaded->dataset.public_records.count(), dataset.unit(), dataset.permit});
+        dataset.name, DatasetFacts{dataset.schema, loaded->dataset.training.count(), loaded->dataset.holdout.count(),
+                                   dataset.holdout_public, loaded->dataset.public_records.count(), dataset.unit()});
     const auto records = static_cast<double>(loaded->dataset.training.count());
     if (100.0 * config->policy.delta_max.value() * records > 1.0)
       fmt::print(

@@ -26,7 +26,7 @@ std::vector<Objection> objections_now(const Files& files, const DatasetConfig& d
   std::set<std::string> dialled;
   for (const net::LinkAddress& shuffler : files.config.shufflers) dialled.insert(shuffler.name);
   for (Objection& objection : undialled_shufflers(job, dialled)) out.push_back(std::move(objection));
-  if (std::optional<Objection> ended = permit_objection(facts.permit, service::wall_clock()))
+  if (std::optional<Objection> ended = permit_objection(dataset.permit, service::wall_clock()))
     out.push_back(*std::move(ended));
   const Result<planning::Plan> plan = jobs::plan_of(job, *member);
   if (!plan) {
@@ -60,8 +60,7 @@ Prospect prospect_of(std::vector<DatasetObjections> everywhere, Approval approva
 
 DatasetFacts facts_as_offered(const DatasetConfig& dataset, const jobs::CohortMember& member) {
   return {dataset.schema,         member.facts.records,        member.facts.holdout_records,
-          dataset.holdout_public, member.facts.public_records, dataset.unit(),
-          dataset.permit};
+          dataset.holdout_public, member.facts.public_records, dataset.unit()};
 }
 
 }  // namespace undertone::silo

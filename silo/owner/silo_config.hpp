@@ -16,6 +16,7 @@
 #include "shared/net/dial.hpp"
 #include "shared/net/link.hpp"
 #include "shared/net/session.hpp"
+#include "silo/policy/permit.hpp"
 #include "silo/policy/policy.hpp"
 #include "silo/sources/source.hpp"
 

@@ -13,7 +13,6 @@
 #include "shared/releases/quantities.hpp"
 #include "silo/ledger/ledger.hpp"
 #include "silo/policy/objections.hpp"
-#include "silo/policy/permit.hpp"
 
 namespace undertone::silo {
 
@@ -60,7 +59,6 @@ struct DatasetFacts {
   bool holdout_public = false;
   std::int64_t public_records = 0;
   releases::Unit unit = releases::Unit::Record;  // what the counts count
-  std::optional<Permit> permit = {};             // none: the data set needs none
 };
 
 /// What policy and data set have against taking part in the job as this member, as far as its text alone says: asked

@@ -111,8 +111,9 @@ std::string without_comments(std::string_view query) {
   return out;
 }
 
-/// The names that stand for parameters in a query. @param other receives the first mark of another kind
-std::set<std::string> names_in(std::string_view query, char& other) {
+/// The names that stand for parameters in a query.
+/// @param other receives the first mark of another kind @param several whether there is a statement after the first
+std::set<std::string> names_in(std::string_view query, char& other, bool& several) {
   std::set<std::string> out;
   for (std::size_t at = 0; at < query.size();) {
     if (const std::size_t end = end_of_quoted(query, at); end != at) {
@@ -124,6 +125,7 @@ std::set<std::string> names_in(std::string_view query, char& other) {
       while (at < query.size() && (begins_name(query[at]) || (query[at] >= '0' && query[at] <= '9'))) ++at;
       out.emplace(query.substr(name, at - name));
     } else {
+      several = several || query[at] == ';';
       if (other == '\0' && (query[at] == '?' || query[at] == '@' || query[at] == '$')) other = query[at];
       ++at;
     }
@@ -134,7 +136,10 @@ std::set<std::string> names_in(std::string_view query, char& other) {
 /// Whether the query asks for the parameters that there are: SQLite takes one that nobody gave for nothing.
 Status check_parameters(const SqlSource& source, const Backend& backend, const std::string& query) {
   char other = '\0';
-  const std::set<std::string> asked = names_in(query, other);
+  bool several = false;
+  const std::set<std::string> asked = names_in(query, other, several);
+  if (several)  // SQLite runs the first and forgets the others
+    return refuse(fmt::format("{}: expected one SELECT, found a semicolon within it", source.query.string()));
   for (const std::string& name : asked) {
     if (!source.parameters.contains(name))
       return refuse(fmt::format("{}: the query asks for :{}, which no parameter says", source.query.string(), name));

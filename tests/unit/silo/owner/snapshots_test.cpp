@@ -108,7 +108,8 @@ TEST_F(SnapshotsTest, TheOrderOfRowsDecidesNothing) {
   const std::vector<double> held = ages(before.dataset.holdout);
   EXPECT_FALSE(std::is_sorted(held.begin(), held.end()));
   // The same rows, several times each, are as many records.
-  rows.insert(rows.end(), rows.begin(), rows.end());
+  const std::vector<std::string> once = rows;
+  rows.insert(rows.end(), once.begin(), once.end());
   write(text(rows));
   const LoadedDataset twice = frozen();
   EXPECT_EQ(twice.dataset.training.count() + twice.dataset.holdout.count(), 160);
