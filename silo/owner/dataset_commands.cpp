@@ -481,9 +481,12 @@ int amend_dataset(const OwnerOptions& options, bool publish_holdout) {
   fmt::print("\"{}\", {}\n  {}\n", dataset->name, file_of(dataset->source).string(),
              counts_text(Counts(taken->loaded.dataset), dataset->holdout_public));
   if (isatty(STDOUT_FILENO) != 0 && dataset->person) print_ids(taken->loaded);
+  const auto keep_what_was = [&] {
+    if (dataset->snapshots && before && *before != taken->table) remove_other_snapshots(*dataset, *before);
+  };
   if (!confirmed(options, publish_holdout ? "Is that the data set now, and are its holdout's records public for good?"
                                           : "Is that the data set now? What was spent on it stays spent.")) {
-    if (dataset->snapshots && before && *before != taken->table) remove_other_snapshots(*dataset, *before);
+    keep_what_was();
     return kNo;
   }
   if (!begun) {
@@ -494,7 +497,10 @@ int amend_dataset(const OwnerOptions& options, bool publish_holdout) {
   } else {
     const Result<bool> amended = Ledger::amend(opened->database, *opened->head, opened->key, taken->loaded.identity,
                                                options.noise, publish_holdout, service::wall_clock);
-    if (!amended) return fail(amended.error());
+    if (!amended) {
+      keep_what_was();
+      return fail(amended.error());
+    }
     fmt::print(
         fmt::runtime(*amended ? "The ledger of \"{}\" now stands for the data set as it is; all spending was carried "
                                 "over, runs that were open have ended.\n"
