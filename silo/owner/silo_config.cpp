@@ -236,9 +236,10 @@ SqlSource parse_sql(config::Section section, const std::filesystem::path& folder
                                               "one line such as postgresql://host=db.example dbname=heart "
                                               "user=reader password=...; also sqlite3:// and odbc://. Nobody but its "
                                               "owner and group may read it");
-  if (connection.recording() || !in_file)
+  if (connection.has("variable") || !in_file)
     out.variable = connection.text("variable", "of the environment, that holds such a line");
-  if (in_file && !connection.recording()) connection.refuse("variable", "expected none beside file");
+  if (in_file && !out.variable.empty() && !connection.recording())
+    connection.problem("variable", "expected none beside file");
   connection.finish();
   if (section.has("parameters")) {
     for (config::Section parameter : section.objects("parameters", 0, 64, "what the query's :names stand for")) {

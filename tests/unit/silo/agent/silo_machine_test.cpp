@@ -53,9 +53,11 @@ class Agent {
                                                                 {},
                                                                 *desk_,
                                                                 "data",
-                                                                clock,
+                                                                [this] { return time; },
                                                                 {},
-                                                                planner});
+                                                                planner,
+                                                                nullptr,
+                                                                permit});
     (void)machine_->on_message(wire::Welcome{protocol, "coordinator", {}});
   }
 
@@ -105,7 +107,9 @@ class Agent {
     }
     return std::nullopt;
   }
-  static std::int64_t clock() { return 1'763'716'143; }
+  static std::int64_t clock() { return 1'763'716'143; }  // 2025-11-21
+  std::int64_t time = clock();
+  std::optional<Permit> permit = {};                               // from the next boot on
   void set_policy(Policy policy) { policy_ = std::move(policy); }  // from the next boot on
   Desk& desk() { return *desk_; }
   Ledger& ledger() { return *ledger_; }
@@ -133,6 +137,30 @@ class Agent {
 
 std::vector<std::int64_t> values(const Agent::Heard& heard) {
   return queries::values_of(std::get<wire::ReplyMessage>(heard.messages.at(0)).reply.answer);
+}
+
+/// A permit ends in the middle of a run, and again before an offer: nothing is answered from then on, whatever was
+/// accepted, stored answers excepted, which have left already.
+TEST(SiloMachineTest, NothingIsAnsweredAfterItsPermitHasEnded) {
+  constexpr std::int64_t kDay = 86'400;
+  Agent agent{tests::SmallFederation{}};
+  agent.permit = Permit{"DE-17", "research", "2025-11-22"};
+  agent.boot();
+  ASSERT_EQ(agent.offer(), std::nullopt);
+  const Agent::Heard first = agent.say(agent.gradient(0));
+  ASSERT_EQ(first.replies.size(), 1U);
+  agent.time += 2 * kDay;
+  EXPECT_EQ(agent.refusal_of(agent.gradient(1)), wire::Refusal::Policy);
+  EXPECT_EQ(agent.say(agent.gradient(0)).replies, first.replies);
+  agent.boot();
+  EXPECT_EQ(agent.refusal_of(agent.gradient(1)), wire::Refusal::Policy);
+  agent.time -= 2 * kDay;
+  EXPECT_EQ(agent.say(agent.gradient(1)).replies.size(), 1U);
+
+  Agent late{tests::SmallFederation{}};
+  late.permit = Permit{"DE-17", "research", "2025-11-20"};
+  late.boot();
+  EXPECT_EQ(late.offer(), wire::Refusal::Policy);
 }
 
 TEST(SiloMachineTest, AnswersAPlannedQueryAndChargesIt) {
