@@ -1,5 +1,7 @@
 #include "shared/data/record_gatherer.hpp"
 
+#include <array>
+#include <charconv>
 #include <cstring>
 
 #include "shared/base/plain_text.hpp"
@@ -121,6 +123,13 @@ void RecordGatherer::take_id(std::span<char> text, TableProblems& problems) {
   explicit_bzero(text.data(), text.size());
 }
 
+/// With its length, so that no two rows read alike.
+void RecordGatherer::add_content(std::string_view cell) {
+  std::array<char, 20> length{};
+  char* const end = std::to_chars(length.data(), length.data() + length.size(), cell.size()).ptr;
+  content_.append(length.data(), end).append(":").append(cell);
+}
+
 void RecordGatherer::cell(std::size_t column, std::span<char> text, TableProblems& problems) {
   if (!fits(problems)) return;
   const auto record = static_cast<std::size_t>(record_);
@@ -131,8 +140,7 @@ void RecordGatherer::cell(std::size_t column, std::span<char> text, TableProblem
     kept_[record] = cell;
   }
   if (column == person_column_) return take_id(text, problems);
-  if (by_content_)
-    content_ += fmt::format("{}:", cell.size()).append(cell);  // with its length, so that no two rows read alike
+  if (by_content_) add_content(cell);
   if (!encoder_->reads(column)) return;
   if (!is_utf8(cell))
     return problems.add(describe_column(columns_, column) + ": expected UTF-8 text" + kConvertHint, false);

@@ -65,6 +65,7 @@ class RecordGatherer final : public TableSink {
   [[nodiscard]] Status find_person();
   [[nodiscard]] Status find_kept();
   void take_id(std::span<char> text, TableProblems& problems);
+  void add_content(std::string_view cell);
   /// Whether there is room for the row at hand; a problem if not.
   [[nodiscard]] bool fits(TableProblems& problems) const;
   [[nodiscard]] RecordEncoder::Row row();
