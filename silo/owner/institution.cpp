@@ -194,21 +194,19 @@ class RowKeys {
 /// replaced by another, all others can keep their places. Which of several equal ones stands where is told to nobody:
 /// they are equal.
 void arrange(data::TableRecords& read, const RowKeys& keys) {
-  std::vector<data::PersonKey>& own = read.persons;
-  std::vector<std::size_t> order(own.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  const auto sort = [&] {
-    std::sort(order.begin(), order.end(), [&own](std::size_t a, std::size_t b) { return own[a] < own[b]; });
-  };
-  sort();
-  std::uint64_t number = 0;
-  for (std::size_t i = 1; i < order.size(); ++i) {
-    // The first of a content keeps the key of that.
-    const std::size_t first = order[i - 1 - number];
-    number = own[order[i]] == own[first] ? number + 1 : 0;
-    if (number > 0) own[order[i]] = keys.of_another(own[first], number);
+  std::vector<std::pair<data::PersonKey, std::size_t>> rows;  // side by side, since they are compared again and again
+  for (std::size_t row = 0; row < read.persons.size(); ++row) rows.emplace_back(read.persons[row], row);
+  std::sort(rows.begin(), rows.end());
+  bool alike = false;
+  for (std::size_t first = 0, to = 0; first < rows.size(); first = to) {
+    for (to = first + 1; to < rows.size() && rows[to].first == rows[first].first; ++to) {
+      rows[to].first = keys.of_another(rows[first].first, to - first);
+      alike = true;
+    }
   }
-  sort();
+  if (alike) std::sort(rows.begin(), rows.end());
+  std::vector<std::size_t> order;
+  for (const auto& [key, row] : rows) order.push_back(row);
   read.records = data::in_order(read.records, order);
   std::vector<bool> marked;
   if (!read.marked.empty())
