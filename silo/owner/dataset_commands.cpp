@@ -80,6 +80,7 @@ std::string counts_text(const Counts& counts, bool holdout_public) {
 struct Taken {
   LoadedDataset loaded;
   std::filesystem::path table;
+  bool kept = false;  // it is a snapshot that was there before
 };
 
 /// Reads the source, into a snapshot where the data set has one.
@@ -105,7 +106,7 @@ Result<Taken> begin_ledger(const DatasetConfig& dataset, const Policy& policy, c
     if (!kept) return take_source(dataset, opened);
     UNDERTONE_TRY(const std::filesystem::path table, served_table(dataset, opened.key));
     UNDERTONE_TRY(LoadedDataset loaded, load_table(dataset, table, opened.key, progress_line()));
-    return Taken{std::move(loaded), table};
+    return Taken{std::move(loaded), table, true};
   }();
   if (!taken) return taken.error();
   UNDERTONE_TRY(Ledger::open(opened.database, *opened.head, opened.key, taken->loaded.identity, policy.total, noise,
@@ -149,6 +150,14 @@ bool print_findings(const std::vector<Finding>& findings) {
     stops = stops || finding.stops;
   }
   return stops;
+}
+
+/// Whether a data set that is not in the configuration has a snapshot.
+bool has_snapshot(const std::filesystem::path& folder, const std::string& name) {
+  DatasetConfig dataset;
+  dataset.name = name;
+  dataset.snapshots = folder;
+  return !snapshots_of(dataset).empty();
 }
 
 /// A data set that was removed comes back with the ledger that it had.
@@ -389,6 +398,9 @@ int add_dataset(const OwnerOptions& options, const NewDataset& added) {
                      {"key", sibling.at("key")}};
   if (example != nullptr) document["datasets"] = Json::array();
   const bool back = bring_back(document, entry);
+  // A file that was served without a snapshot is so again: its ledger stands for the file's own bytes.
+  if (back && is_csv && !has_snapshot(folder / entry.at("snapshots").get<std::string>(), options.dataset))
+    entry.erase("snapshots");
   document["datasets"].push_back(std::move(entry));
   const std::string text = document.dump(2) + "\n";
   const Result<config::JsonDocument> parsed = config::parse_json(text, options.config.string());
@@ -398,17 +410,30 @@ int add_dataset(const OwnerOptions& options, const NewDataset& added) {
   if (!after) return fail(after.error());
   const DatasetConfig& dataset = after->datasets.back();
   const Result<Taken> begun = begin_ledger(dataset, after->policy, options.noise, back);
+  if (!begun && back && begun.error().code == ErrorCode::DatasetChanged) {
+    // Its ledger is of another content. The owner can amend what stands in the configuration, and nothing else.
+    if (Status written = write_file_atomically(options.config, text); !written) return fail(written.error());
+    fmt::print(
+        "The data set \"{}\" is back, but its ledger stands for what it held before: `undertone-silo dataset amend "
+        "{}` says that this is meant. No agent serves it until then.\n",
+        dataset.name, dataset.name);
+    return kDone;
+  }
   if (!begun) return fail(begun.error());
   if (Status written = write_file_atomically(options.config, text); !written) return fail(written.error());
   if (example != nullptr)
     fmt::print("The kit's example, \"{}\", whose file there never was, has made room.\n", example->name);
-  if (back) fmt::print("It was removed before, and goes on with the ledger that it had.\n");
+  if (back)
+    fmt::print("It was removed before, and goes on with the ledger {}.\n",
+               begun->kept ? "and the snapshot that it had: `undertone-silo dataset amend` reads its source again"
+                           : "that it had");
   fmt::print("The data set \"{}\" has a ledger, {}, and stands in {}. A running agent serves it after a restart.\n",
              dataset.name, dataset.ledger.string(), options.config.string());
   fmt::print("  {}: a job's cohort must say the same\n",
              counts_text(Counts(begun->loaded.dataset), dataset.holdout_public));
-  fmt::print("  what is served is {}: its source may change, and is read again by `undertone-silo dataset amend`\n",
-             begun->table.string());
+  if (dataset.snapshots)
+    fmt::print("  what is served is {}: its source may change, and is read again by `undertone-silo dataset amend`\n",
+               begun->table.string());
   if (isatty(STDOUT_FILENO) != 0 && dataset.person) print_ids(begun->loaded);
   return kDone;
 }
