@@ -523,7 +523,8 @@ int amend_dataset(const OwnerOptions& options, bool publish_holdout) {
     const Result<bool> amended = Ledger::amend(opened->database, *opened->head, opened->key, taken->loaded.identity,
                                                options.noise, publish_holdout, service::wall_clock);
     if (!amended) {
-      keep_what_was();
+      // A head that could not be written leaves an entry that stands for the new one: both are kept then.
+      if (!is_of_storage(amended.error().code)) keep_what_was();
       return fail(amended.error());
     }
     fmt::print(

@@ -72,14 +72,15 @@ std::int64_t near_ids(const data::TableRecords& read) {
 }
 
 /// Takes the records that the owner declared public out of what was read, or reads them from their own file.
-/// @return them
-Result<models::Records> take_public(const DatasetConfig& config, const SigningKey& key, data::TableRecords& read) {
+/// @param in_source_order digest of all records as the source has them @return them
+Result<models::Records> take_public(const DatasetConfig& config, const SigningKey& key, const Digest& in_source_order,
+                                    data::TableRecords& read) {
   models::Records out;
   if (const auto* file = std::get_if<std::filesystem::path>(&config.declared_public)) {
     data::CsvOptions options;
     if (const auto* csv = std::get_if<CsvSource>(&config.source)) options.dialect = csv->dialect;
     UNDERTONE_TRY(data::TableRecords open, data::read_csv(*file, config.schema, options));
-    if (digest_of(key, "records", open.records) == digest_of(key, "records", read.records)) {
+    if (digest_of(key, "records", open.records) == in_source_order) {
       return Error{ErrorCode::InvalidData,
                    fmt::format("{}: the file of public records is the data set itself, or a copy "
                                "of it: every record would leave as it is",
@@ -294,12 +295,14 @@ Result<LoadedDataset> load_table(const DatasetConfig& config, const std::filesys
   if (seen != size) return Error{ErrorCode::InvalidData, fmt::format("{}: changed while it was read", table.string())};
   const std::int64_t near = near_ids(*read);
   const auto without_id = static_cast<std::int64_t>(config.person ? read->alone.size() : 0);
+  const bool declares_file = std::holds_alternative<std::filesystem::path>(config.declared_public);
+  const Digest in_source_order = declares_file ? digest_of(key, "records", read->records) : Digest{};
   if (config.snapshots && !config.person) {
     arrange(*read, rows);
   } else {
     set_alone(key, config.name, *read);
   }
-  UNDERTONE_TRY(models::Records declared, take_public(config, key, *read));
+  UNDERTONE_TRY(models::Records declared, take_public(config, key, in_source_order, *read));
   Result<data::Dataset> dataset = config.person ? data::split_persons(read->records, read->persons, config.split)
                                                 : data::split(read->records, config.split);
   if (!dataset) return Error{dataset.error().code, fmt::format("{}: {}", table.string(), dataset.error().message)};

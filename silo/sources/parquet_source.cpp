@@ -123,7 +123,7 @@ Status read_parquet_into(const ParquetSource& source, data::TableSink& sink) {
   files.read("/dev/null", STDIN_FILENO);
   files.redirect(rows.write, STDOUT_FILENO);
   files.redirect(words.write, STDERR_FILENO);
-  const Result<pid_t> child = service::spawn({python, "-c", kConverter, name, std::string(format)}, files);
+  const Result<pid_t> child = service::spawn({python, "-I", "-c", kConverter, name, std::string(format)}, files);
   ::close(rows.write);
   ::close(words.write);
   const Status read = child ? data::read_csv_stream_into(rows.read, name, {}, sink) : Status();
