@@ -431,7 +431,8 @@ Result<bool> SiloMachine::withdrawn(const RunId& run, std::vector<Action>& out) 
 bool SiloMachine::may_release(const RunId& run) {
   const Result<bool> paused = setup_.desk.paused();
   const Result<std::optional<Decision>> decision = setup_.desk.decision(run);
-  return paused && !*paused && decision && *decision != Decision::Withdrawn && *decision != Decision::Refused;
+  return check_permit() && paused && !*paused && decision && *decision != Decision::Withdrawn &&
+         *decision != Decision::Refused;
 }
 
 std::vector<Action> SiloMachine::on(const wire::JobOffer& offer, const std::vector<DatasetObjections>& everywhere) {
@@ -620,6 +621,7 @@ OracleData SiloMachine::oracle_data(Workspace& workspace, const planning::Releas
 Result<std::string> SiloMachine::answer(const wire::QueryMessage& message) {
   const queries::Query& query = message.query;
   const Digest digest = queries::query_digest(message.run, query);
+  UNDERTONE_TRY(check_permit());  // a run that was accepted before its permit ended answers no more
   UNDERTONE_TRY(std::optional<StoredReply> stored, setup_.ledger.find_reply(message.run, query.round, digest));
   if (stored && is_shuffled(stored->bytes)) {
     // What shufflers do with it is their word alone: it goes to those that are trusted today, in a run that is open.
@@ -628,7 +630,6 @@ Result<std::string> SiloMachine::answer(const wire::QueryMessage& message) {
   }
   if (stored) return std::move(stored->bytes);
 
-  UNDERTONE_TRY(check_permit());  // a run that was accepted before its permit ended answers no more
   UNDERTONE_TRY(const Accepted* const run, accepted(message.run));
   const jobs::Job& job = run->job;
   const planning::Release* release = run->plan.release(query.round);

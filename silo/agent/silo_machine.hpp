@@ -118,7 +118,6 @@ class SiloMachine {
   /// planned. @see planning::products_of_answer
   [[nodiscard]] double answer_products(const RunId& run, RoundIndex round) const;
   /// All of the data set's, whatever they are used for.
-  [[nodiscard]] const std::optional<Permit>& permit() const noexcept { return setup_.permit; }
   [[nodiscard]] std::int64_t records() const noexcept { return setup_.facts.records + setup_.facts.holdout_records; }
   [[nodiscard]] const std::string& dataset_name() const noexcept { return setup_.dataset_name; }
 

@@ -108,6 +108,7 @@ class Agent {
     return std::nullopt;
   }
   static std::int64_t clock() { return 1'763'716'143; }  // 2025-11-21
+  bool may_release() { return machine_->may_release(run); }
   std::int64_t time = clock();
   std::optional<Permit> permit = {};                               // from the next boot on
   void set_policy(Policy policy) { policy_ = std::move(policy); }  // from the next boot on
@@ -139,8 +140,8 @@ std::vector<std::int64_t> values(const Agent::Heard& heard) {
   return queries::values_of(std::get<wire::ReplyMessage>(heard.messages.at(0)).reply.answer);
 }
 
-/// A permit ends in the middle of a run, and again before an offer: nothing is answered from then on, whatever was
-/// accepted, stored answers excepted, which have left already.
+/// A permit ends in the middle of a run, and again before an offer: nothing leaves from then on, whatever was accepted
+/// or is stored.
 TEST(SiloMachineTest, NothingIsAnsweredAfterItsPermitHasEnded) {
   constexpr std::int64_t kDay = 86'400;
   Agent agent{tests::SmallFederation{}};
@@ -151,10 +152,13 @@ TEST(SiloMachineTest, NothingIsAnsweredAfterItsPermitHasEnded) {
   ASSERT_EQ(first.replies.size(), 1U);
   agent.time += 2 * kDay;
   EXPECT_EQ(agent.refusal_of(agent.gradient(1)), wire::Refusal::Policy);
-  EXPECT_EQ(agent.say(agent.gradient(0)).replies, first.replies);
+  EXPECT_EQ(agent.refusal_of(agent.gradient(0)), wire::Refusal::Policy);  // a stored answer is one, too
+  EXPECT_FALSE(agent.may_release());
   agent.boot();
   EXPECT_EQ(agent.refusal_of(agent.gradient(1)), wire::Refusal::Policy);
   agent.time -= 2 * kDay;
+  EXPECT_TRUE(agent.may_release());
+  EXPECT_EQ(agent.say(agent.gradient(0)).replies, first.replies);
   EXPECT_EQ(agent.say(agent.gradient(1)).replies.size(), 1U);
 
   Agent late{tests::SmallFederation{}};
