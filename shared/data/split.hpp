@@ -9,8 +9,8 @@
 
 namespace undertone::data {
 
-/// How a data set's records are divided into blocks: by position and a public seed, never by value, so that replacing
-/// a record moves no other record.
+/// How a data set's records are divided into blocks: by position and a public seed, so that replacing a record moves no
+/// other record. Whoever puts records into positions sees to it that no other record's value decides them.
 struct SplitRule {
   double holdout_fraction = 0.0;  // [0, 1)
   std::uint64_t seed = 0;

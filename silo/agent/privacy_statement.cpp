@@ -32,6 +32,7 @@ const char* chosen_by(const jobs::NoiseChoice& choice, const planning::Plan& pla
 using OrderedJson = nlohmann::ordered_json;
 
 constexpr const char* kRestsOnOrder = "the ledger's key, which keeps secret where a person stands";
+constexpr const char* kRestsOnPlaces = "the ledger's key, which keeps secret where a record of the snapshot stands";
 
 /// This says what a person adds to an answer about statistics.
 std::string contribution_of(const releases::PersonContribution& person) {
@@ -595,8 +596,9 @@ PrivacyStatement make_unplanned_statement(const SiloId& silo, const std::string&
 
 PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, const RunId& run, const jobs::Job& job,
                                 const planning::Plan& plan, const releases::SiloFacts& facts, const RunAccount& account,
-                                std::chrono::milliseconds release_interval, crypto::NoiseKind noise, bool alone,
-                                const std::optional<Permit>& permit) {
+                                std::chrono::milliseconds release_interval, crypto::NoiseKind noise,
+                                const StatedDataset& dataset_facts) {
+  const auto& [alone, frozen, permit] = dataset_facts;
   const double odometer = plan.epsilon_of(account.rounds);
   const Trust trust = trust_of(job, plan);
   const bool local = trust.assumption.empty();
@@ -637,6 +639,7 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
     json["joint"] = joint ? OrderedJson{{"silos", joint->silos}, {"epsilon", joint->epsilon}, {"delta", joint->delta}}
                           : OrderedJson(nullptr);
   }
+  if (frozen && !persons) json["rests_on"] = kRestsOnPlaces;
   if (job.unit == releases::Unit::SensitiveAttribute)
     json["adjacency_note"] = "a record's group is replaced by any other: its features and its label are not protected";
   else if (facts.public_records > 0)
@@ -692,6 +695,7 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
     text += fmt::format("  contributes  {}\n", contribution_of(job, plan));
     text += fmt::format("  rests on     {}\n  joint        {}\n", kRestsOnOrder, jobs::describe(job, joint));
   }
+  if (frozen && !persons) text += fmt::format("  rests on     {}\n", kRestsOnPlaces);
   const bool differences =
       std::any_of(plan.segments().begin(), plan.segments().end(), [](const planning::Plan::Segment& segment) {
         return segment.release.ask.kind() == releases::QuestionKind::GradientDifference;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 
 #include "shared/jobs/job.hpp"
@@ -25,15 +26,20 @@ struct PrivacyStatement {
                                                         const RunId& run, const RunAccount& account,
                                                         const std::string& why);
 
+/// What a statement says of the data set beside its run.
+struct StatedDataset {
+  bool alone = false;                 // of persons: the owner lets each record without an id be a person of its own
+  bool frozen = false;                // it is served from a snapshot: a secret hash says where its records stand
+  std::optional<Permit> permit = {};  // that it needs
+};
+
 /// @param account of the run, from the ledger
 /// @param release_interval of the policy: the statement names the channel of time where it is zero
 /// @param noise what drew the noise: anything but secure noise voids the statement, which then says so first
-/// @param permit of the data set, where it needs one
-/// @param alone of a data set of persons: the owner lets each record without an id be a person of its own
 [[nodiscard]] PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, const RunId& run,
                                               const jobs::Job& job, const planning::Plan& plan,
                                               const releases::SiloFacts& facts, const RunAccount& account,
                                               std::chrono::milliseconds release_interval, crypto::NoiseKind noise,
-                                              bool alone = false, const std::optional<Permit>& permit = {});
+                                              const StatedDataset& dataset_facts = {});
 
 }  // namespace undertone::silo

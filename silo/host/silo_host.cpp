@@ -253,10 +253,11 @@ bool SiloHost::has_statement(const SiloMachine& machine, const RunId& run, const
   return false;
 }
 
-bool SiloHost::protects_alone(const std::string& dataset) const {
-  return std::any_of(config_->datasets.begin(), config_->datasets.end(), [&](const DatasetConfig& one) {
-    return one.name == dataset && one.person && one.person->without_id_alone;
-  });
+StatedDataset SiloHost::stated(const std::string& dataset) const {
+  const auto known = std::find_if(config_->datasets.begin(), config_->datasets.end(),
+                                  [&](const DatasetConfig& one) { return one.name == dataset; });
+  if (known == config_->datasets.end()) return {};
+  return {known->person && known->person->without_id_alone, known->snapshots.has_value(), known->permit};
 }
 
 std::filesystem::path SiloHost::statement_of(const RunId& run, const std::string& ending) const {
@@ -281,7 +282,7 @@ void SiloHost::write_statement(const RunId& run) {
       return make_unplanned_statement(config_->id, machine->dataset_name(), run, *account, recorded.error().message);
     return make_statement(config_->id, machine->dataset_name(), run, recorded->job, recorded->plan,
                           recorded->job.member(config_->id)->facts, *account, interval, noise_,
-                          protects_alone(machine->dataset_name()), machine->permit());
+                          stated(machine->dataset_name()));
   });
   if (!composed) {  // a start composes it again: it goes on without, and says so
     spdlog::error("statement_not_written run={} reason={}", run.hex(), quoted_text(composed.error().message));

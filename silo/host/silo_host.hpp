@@ -11,6 +11,7 @@
 #include "shared/net/link.hpp"
 #include "shared/net/status_socket.hpp"
 #include "silo/agent/hand_over.hpp"
+#include "silo/agent/privacy_statement.hpp"
 #include "silo/agent/release_gate.hpp"
 #include "silo/agent/silo_agent.hpp"
 #include "silo/owner/silo_config.hpp"
@@ -62,8 +63,8 @@ class SiloHost {
   [[nodiscard]] boost::asio::awaitable<void> keep_credentials();
   /// Whether an ended run's statement stands and says all that is known; one that does not is put aside.
   [[nodiscard]] bool has_statement(const SiloMachine& machine, const RunId& run, const RunAccount& account) const;
-  /// Whether each record without an id is a person of its own in this data set.
-  [[nodiscard]] bool protects_alone(const std::string& dataset) const;
+  /// What statements say of a data set.
+  [[nodiscard]] StatedDataset stated(const std::string& dataset) const;
   [[nodiscard]] std::filesystem::path statement_of(const RunId& run, const std::string& ending) const;
   void write_statement(const RunId& run);
 

@@ -67,7 +67,7 @@ TEST(StatisticsStatementTest, SaysInWhichWaysPersonsContribute) {
   const jobs::CohortMember& member = job.cohort.front();
   const PrivacyStatement alone =
       make_statement(member.facts.silo, "heart", RunId{}, job, jobs::plan_of(job, member).value(), member.facts,
-                     RunAccount{}, std::chrono::milliseconds(0), crypto::NoiseKind::Secure, true);
+                     RunAccount{}, std::chrono::milliseconds(0), crypto::NoiseKind::Secure, {.alone = true});
   EXPECT_NE(alone.text.find("however many, or one record without an id"), std::string::npos);
   EXPECT_NE(alone.text.find("several records without an id: each of them is protected by itself"), std::string::npos);
 }
