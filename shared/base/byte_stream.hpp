@@ -45,7 +45,7 @@ class ByteReader {
   [[nodiscard]] Result<double> f64() { return number<double>(); }
   [[nodiscard]] Result<std::string> text();
   [[nodiscard]] Result<std::vector<double>> doubles();
-  /// So many bytes as they are, within what is read.
+  /// This takes so many bytes as they are: they stay where they were read from.
   [[nodiscard]] Result<std::string_view> view(std::uint64_t size);
   [[nodiscard]] std::size_t left() const noexcept { return rest_.size(); }
   /// An error when bytes are left over.

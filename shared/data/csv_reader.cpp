@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kBlockBytes = std::size_t{1} << 16U;
 constexpr std::uint64_t kProgressBytes = std::uint64_t{16} << 20U;
 
-/// What libcsv's callbacks hand on.
+/// This is what libcsv's callbacks read into, and from which they hand cells on.
 struct Reading {
   explicit Reading(TableSink& taken_by, std::string name) : sink(&taken_by), problems(std::move(name)) {}
 

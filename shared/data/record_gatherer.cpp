@@ -87,7 +87,8 @@ Status RecordGatherer::begin(const std::vector<std::string>& columns, std::int64
   targets_.setZero(rows_at_most);
   if (encoder_->groups()) groups_.assign(rows, 0);
   if (options_->mark) marked_.assign(rows, false);
-  if (options_->person || options_->content_key) persons_.assign(rows, PersonKey{});
+  if (options_->person) persons_.assign(rows, PersonKey{});
+  if (options_->content_key) contents_.assign(rows, PersonKey{});
   if (options_->person && options_->person->looks_for_near_ids) near_ids_ = persons_;
   if (options_->kept) kept_.assign(rows, "");
   return {};
@@ -159,9 +160,10 @@ void RecordGatherer::missing(std::size_t column, TableProblems& problems) {
 
 void RecordGatherer::end_row(TableProblems& problems) {
   if (!fits(problems)) return;
-  if (without_id_ || options_->content_key) {  // without an id it is known by its content
-    const auto record = static_cast<std::size_t>(record_);
-    persons_[record] = options_->content_key ? options_->content_key(content_) : options_->person->key(" " + content_);
+  const auto record = static_cast<std::size_t>(record_);
+  if (options_->content_key) contents_[record] = options_->content_key(content_);
+  if (without_id_) {  // it is known by its content
+    persons_[record] = options_->person->key(" " + content_);
     alone_.push_back(record);
   }
   without_id_ = false;
@@ -177,7 +179,8 @@ TableRecords RecordGatherer::take() {
     if (!groups_.empty()) groups_.resize(rows);
   }
   if (options_->mark) marked_.resize(rows);
-  if (!persons_.empty()) persons_.resize(rows);
+  if (options_->person) persons_.resize(rows);
+  if (options_->content_key) contents_.resize(rows);
   if (!near_ids_.empty()) near_ids_.resize(rows);
   if (options_->kept) kept_.resize(rows);
   return {{std::move(features_), std::move(targets_), {}, std::move(groups_)},
@@ -186,7 +189,8 @@ TableRecords RecordGatherer::take() {
           std::move(persons_),
           std::move(alone_),
           std::move(near_ids_),
-          std::move(kept_)};
+          std::move(kept_),
+          std::move(contents_)};
 }
 
 }  // namespace undertone::data

@@ -21,14 +21,13 @@ struct RowMark {
   std::string value;
 };
 
-/// What is gathered of a table beside its records.
+/// This says what is gathered of a table beside its records.
 struct GatherOptions {
   bool with_label = true;
   NumberForm numbers = {};
   std::optional<RowMark> mark = {};
   std::optional<PersonColumn> person = {};
-  /// A keyed hash of what stands in a row, for an order that nothing but it decides. Without persons alone: each row is
-  /// then in `persons` and in `alone`, as a record without an id is.
+  /// A keyed hash of what stands in a row, its person's id left out, for an order that nothing but it decides.
   std::function<PersonKey(std::string_view content)> content_key = {};
   std::optional<std::string> kept = {};  // a column whose texts are kept as they are
 };
@@ -41,6 +40,7 @@ struct TableRecords {
   std::vector<std::size_t> alone = {};   // the records without an id, whose entries of `persons` are of their content
   std::vector<PersonKey> near_ids = {};  // of each record the key of its loose id, where these were looked for
   std::vector<std::string> kept = {};    // one for each record, where a column is kept; else none
+  std::vector<PersonKey> contents = {};  // of each record the key of its content, where there is one; else none
 };
 
 /// Makes records of a table by a schema. Columns that nothing asks for are not looked at. Ids are overwritten as soon
@@ -57,7 +57,7 @@ class RecordGatherer final : public TableSink {
   void end_row(TableProblems& problems) override;
 
   [[nodiscard]] std::int64_t rows() const noexcept { return record_; }
-  /// What was gathered. Nothing is left behind. @pre begin() was good
+  /// This hands over what was gathered, and leaves nothing behind. @pre begin() was good
   [[nodiscard]] TableRecords take();
 
  private:
@@ -88,6 +88,7 @@ class RecordGatherer final : public TableSink {
   bool without_id_ = false;  // the row at hand
   bool by_content_ = false;  // some row may be known by its content alone
   std::string content_;      // the cells of the row at hand, if so
+  std::vector<PersonKey> contents_;
   std::size_t kept_column_ = SIZE_MAX;
   std::vector<std::string> kept_;
 };

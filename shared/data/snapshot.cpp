@@ -21,22 +21,23 @@ namespace {
 
 constexpr std::string_view kMagic = "undertone snapshot 1\n";
 constexpr std::size_t kBlockBytesMax = std::size_t{64} << 20U;  // of cells, before they are packed
-/// Of a packed block, for readers: its cells, and no more beside each than a length, an end and a place.
+/// A reader refuses a longer packed block: a writer's has its cells, and beside each no more than a length and a place.
 constexpr std::uint64_t kPackedBytesMax = std::uint64_t{4} << 30U;
 constexpr std::uint64_t kTexts = 0;
 constexpr std::uint64_t kDecimals = 1;
 constexpr std::size_t kDigitsMax = 18;  // of a whole number that fits 64 bits, its fraction's included
 
-/// A plain decimal: an optional minus, digits without a zero before them, perhaps a point and more digits.
+/// A plain decimal is an optional minus, digits without a zero before them, and perhaps a mark and more digits.
 struct Decimal {
   std::int64_t digits = 0;  // all of them as one whole number, with its sign
   std::size_t scale = 0;    // how many stand behind the point
 };
 
-std::optional<Decimal> decimal_in(std::string_view text) {
+/// @param mark before the fraction: a point or a comma
+std::optional<Decimal> decimal_in(std::string_view text, char mark) {
   const bool minus = text.starts_with('-');
   if (minus) text.remove_prefix(1);
-  const std::size_t point = std::min(text.find('.'), text.size());
+  const std::size_t point = std::min(text.find(mark), text.size());
   const std::string_view whole = text.substr(0, point);
   const std::string_view fraction = point < text.size() ? text.substr(point + 1) : std::string_view();
   if (whole.empty() || (whole.size() > 1 && whole.front() == '0') || (point < text.size() && fraction.empty()) ||
@@ -55,9 +56,10 @@ std::optional<Decimal> decimal_in(std::string_view text) {
   return out;
 }
 
-/// Writes digits with so many behind the point. @param trimmed without zeros at the end of the fraction
+/// Writes digits with so many behind the mark. @param trimmed without zeros at the end of the fraction
 /// @return what was written
-std::span<char> write_decimal(std::int64_t digits, std::size_t scale, bool trimmed, std::array<char, 32>& out) {
+std::span<char> write_decimal(std::int64_t digits, std::size_t scale, bool trimmed, char mark,
+                              std::array<char, 32>& out) {
   std::array<char, 24> plain{};
   const bool minus = digits < 0;
   const std::uint64_t size_of =
@@ -73,7 +75,7 @@ std::span<char> write_decimal(std::int64_t digits, std::size_t scale, bool trimm
   }
   if (scale > 0) {
     char* const point = at;
-    *at++ = '.';
+    *at++ = mark;
     for (std::size_t i = count; i < scale; ++i) *at++ = '0';
     const std::size_t shown = std::min(count, scale);
     at = std::copy_n(plain.data() + (count - shown), shown, at);
@@ -84,6 +86,8 @@ std::span<char> write_decimal(std::int64_t digits, std::size_t scale, bool trimm
   }
   return {out.data(), at};
 }
+
+char mark_of(const NumberForm& numbers) { return numbers.decimal_comma ? ',' : '.'; }
 
 /// The fewest bytes, of 1, 2, 4 and 8, that hold a number.
 std::size_t width_of(std::uint64_t most) {
@@ -104,7 +108,7 @@ std::uint64_t get(std::string_view values, std::size_t at, std::size_t width) {
   return out;
 }
 
-/// What a block's cells have in common where all that hold something are decimals.
+/// The cells of a block, where all that hold something are decimals.
 struct Decimals {
   std::size_t scale = 0;
   bool trimmed = false;
@@ -120,11 +124,11 @@ constexpr std::array<std::int64_t, kDigitsMax + 1> kPowers = [] {
   return out;
 }();
 
-/// Cells of a block, and how they are packed.
+/// It packs the cells of a block.
 class Packer {
  public:
-  Packer(std::string_view texts, const std::vector<std::uint32_t>& ends, const std::vector<bool>& missing)
-      : texts_(texts), ends_(&ends), missing_(&missing) {}
+  Packer(std::string_view texts, const std::vector<std::uint32_t>& ends, const std::vector<bool>& missing, char mark)
+      : texts_(texts), ends_(&ends), missing_(&missing), mark_(mark) {}
 
   [[nodiscard]] std::string packed() const {
     std::string texts = as_texts();
@@ -184,7 +188,7 @@ class Packer {
     bool any = false;
     for (std::size_t i = 0; i < cells.size(); ++i) {
       if ((*missing_)[i]) continue;
-      const std::optional<Decimal> cell = decimal_in(text(i));
+      const std::optional<Decimal> cell = decimal_in(text(i), mark_);
       if (!cell) return std::nullopt;
       cells[i] = *cell;
       zeros = zeros || (cell->scale > 0 && text(i).back() == '0');
@@ -210,6 +214,7 @@ class Packer {
   std::string_view texts_;
   const std::vector<std::uint32_t>* ends_;
   const std::vector<bool>* missing_;
+  char mark_;
 };
 
 /// A column of a packed block as it is read. Its parts refer to the block.
@@ -283,7 +288,7 @@ class Parts {
 
 }  // namespace
 
-SnapshotWriter::SnapshotWriter(std::vector<FrozenColumn> wanted, const NumberForm& numbers, Bytes bytes)
+SnapshotWriter::SnapshotWriter(std::vector<std::string> wanted, const NumberForm& numbers, Bytes bytes)
     : wanted_(std::move(wanted)), numbers_(numbers), bytes_(std::move(bytes)) {}
 
 Status SnapshotWriter::begin(const std::vector<std::string>& columns, std::int64_t /*rows_at_most*/) {
@@ -292,15 +297,16 @@ Status SnapshotWriter::begin(const std::vector<std::string>& columns, std::int64
   block_.resize(wanted_.size());
   const ColumnNames names(columns);
   ByteWriter header;
+  header.u64((numbers_.decimal_comma ? 1U : 0U) + (numbers_.grouped ? 2U : 0U));
   header.u64(wanted_.size());
   for (std::size_t i = 0; i < wanted_.size(); ++i) {
-    const std::optional<std::size_t> place = names.find(wanted_[i].name);
-    if (!place || names.count(wanted_[i].name) > 1) {
-      return Error{ErrorCode::InvalidData, fmt::format("the column \"{}\" {}", plain_text(wanted_[i].name),
-                                                       place ? "stands twice" : "is missing")};
+    const std::optional<std::size_t> place = names.find(wanted_[i]);
+    if (!place || names.count(wanted_[i]) > 1) {
+      return Error{ErrorCode::InvalidData,
+                   fmt::format("the column \"{}\" {}", plain_text(wanted_[i]), place ? "stands twice" : "is missing")};
     }
     wanted_by_place_[*place] = i;
-    header.text(wanted_[i].name);
+    header.text(wanted_[i]);
   }
   UNDERTONE_TRY(bytes_(kMagic));
   ByteWriter size;
@@ -321,13 +327,8 @@ void SnapshotWriter::cell(std::size_t column, std::span<char> text, TableProblem
   const std::string_view cell(text.data(), text.size());
   if (!is_utf8(cell)) problems.add(describe_column(columns_, column) + ": expected UTF-8 text" + kConvertHint, false);
   Cells& cells = block_[wanted];
-  const std::size_t before = cells.texts.size();
-  if (wanted_[wanted].number && numbers_ != NumberForm{}) {
-    cells.texts += plain_number(cell, numbers_);
-  } else {
-    cells.texts += cell;
-  }
-  block_bytes_ += cells.texts.size() - before;
+  cells.texts += cell;
+  block_bytes_ += cell.size();
   close_cell(wanted, false);
 }
 
@@ -349,7 +350,7 @@ Status SnapshotWriter::write_block() {
   rows.u64(block_rows_);
   UNDERTONE_TRY(bytes_(rows.bytes()));
   for (Cells& cells : block_) {
-    const std::string packed = Packer(cells.texts, cells.ends, cells.missing).packed();
+    const std::string packed = Packer(cells.texts, cells.ends, cells.missing, mark_of(numbers_)).packed();
     ByteWriter size;
     size.u64(packed.size());
     UNDERTONE_TRY(bytes_(size.bytes()));
@@ -373,30 +374,61 @@ Result<std::int64_t> SnapshotWriter::finish() {
   return rows_;
 }
 
-Status read_snapshot_into(const std::filesystem::path& file, const std::function<void(std::string_view)>& bytes,
-                          TableSink& sink) {
-  const auto refuse = [&file](std::string_view what) {
-    return Error{ErrorCode::InvalidData, fmt::format("{}: {}", file.string(), what)};
-  };
-  const auto damaged = [&refuse] { return refuse("expected a whole snapshot of a data set: this file is damaged"); };
-  Parts parts(file, bytes);
-  if (!parts.open()) return refuse(fmt::format("cannot be read: {}", std::generic_category().message(errno)));
-  std::string part;
-  if (!parts.read(part, kMagic.size()) || part != kMagic) return refuse("expected a snapshot of a data set");
-  std::error_code unknown;
-  const std::uintmax_t file_bytes = std::filesystem::file_size(file, unknown);
-  const auto header_bytes = parts.u64();
-  if (unknown || !header_bytes || *header_bytes > file_bytes || !parts.read(part, *header_bytes)) return damaged();
-  ByteReader header(part);
-  const Result<std::uint64_t> count = header.u64();
-  if (!count || *count > kCsvColumnsMax) return damaged();
+namespace {
+
+Error damaged(const std::filesystem::path& file) {
+  return {ErrorCode::InvalidData,
+          fmt::format("{}: expected a whole snapshot of a data set: this file is damaged", file.string())};
+}
+
+/// What stands before the blocks.
+struct Header {
+  NumberForm numbers;
   std::vector<std::string> columns;
+  std::uintmax_t file_bytes = 0;
+};
+
+Result<Header> read_header(const std::filesystem::path& file, Parts& parts) {
+  if (!parts.open())
+    return Error{ErrorCode::InvalidData,
+                 fmt::format("{}: cannot be read: {}", file.string(), std::generic_category().message(errno))};
+  std::string part;
+  if (!parts.read(part, kMagic.size()) || part != kMagic)
+    return Error{ErrorCode::InvalidData, fmt::format("{}: expected a snapshot of a data set", file.string())};
+  std::error_code unknown;
+  Header out;
+  out.file_bytes = std::filesystem::file_size(file, unknown);
+  const auto header_bytes = parts.u64();
+  if (unknown || !header_bytes || *header_bytes > out.file_bytes || !parts.read(part, *header_bytes))
+    return damaged(file);
+  ByteReader header(part);
+  const Result<std::uint64_t> form = header.u64();
+  const Result<std::uint64_t> count = header.u64();
+  if (!form || *form > 3 || !count || *count == 0 || *count > kCsvColumnsMax) return damaged(file);
+  out.numbers = {(*form & 1U) != 0, (*form & 2U) != 0};
   for (std::uint64_t i = 0; i < *count; ++i) {
     Result<std::string> name = header.text();
-    if (!name) return damaged();
-    columns.push_back(*std::move(name));
+    if (!name) return damaged(file);
+    out.columns.push_back(*std::move(name));
   }
-  if (!header.end()) return damaged();
+  if (!header.end()) return damaged(file);
+  return out;
+}
+
+}  // namespace
+
+Result<NumberForm> numbers_of_snapshot(const std::filesystem::path& file) {
+  const std::function<void(std::string_view)> nobody;
+  Parts parts(file, nobody);
+  UNDERTONE_TRY(const Header header, read_header(file, parts));
+  return header.numbers;
+}
+
+Status read_snapshot_into(const std::filesystem::path& file, const std::function<void(std::string_view)>& bytes,
+                          TableSink& sink) {
+  Parts parts(file, bytes);
+  UNDERTONE_TRY(const Header header, read_header(file, parts));
+  const std::vector<std::string>& columns = header.columns;
   // The number of rows stands at the end, where whoever wrote it knew it.
   std::uint64_t rows = 0;
   {
@@ -404,14 +436,14 @@ Status read_snapshot_into(const std::filesystem::path& file, const std::function
     std::array<char, sizeof rows> last{};
     if (!end || std::fseek(end.get(), -static_cast<long>(last.size()), SEEK_END) != 0 ||
         std::fread(last.data(), 1, last.size(), end.get()) != last.size()) {
-      return damaged();
+      return damaged(file);
     }
     std::memcpy(&rows, last.data(), last.size());
   }
   // A cell is a byte at least, so that no number here takes memory for more of them than the file can have.
-  if (rows == 0 || columns.empty() || rows > file_bytes / columns.size()) return damaged();
+  if (rows == 0 || rows > header.file_bytes / columns.size()) return damaged(file);
   if (const Status begun = sink.begin(columns, static_cast<std::int64_t>(rows)); !begun)
-    return refuse(begun.error().message);
+    return Error{begun.error().code, fmt::format("{}: {}", file.string(), begun.error().message)};
   TableProblems problems(file.string());
   std::uint64_t seen = 0;
   std::vector<std::string> packed(columns.size());
@@ -420,14 +452,14 @@ Status read_snapshot_into(const std::filesystem::path& file, const std::function
   std::array<char, 32> decimal{};
   while (!problems.stopped()) {
     const auto block_rows = parts.u64();
-    if (!block_rows || *block_rows > kSnapshotBlockRows || *block_rows > rows - seen) return damaged();
+    if (!block_rows || *block_rows > kSnapshotBlockRows || *block_rows > rows - seen) return damaged(file);
     if (*block_rows == 0) break;
     for (std::size_t i = 0; i < columns.size(); ++i) {
       const auto size = parts.u64();
-      if (!size || *size > std::min<std::uint64_t>(file_bytes, kPackedBytesMax) || !parts.read(packed[i], *size))
-        return damaged();
+      if (!size || *size > std::min<std::uint64_t>(header.file_bytes, kPackedBytesMax) || !parts.read(packed[i], *size))
+        return damaged(file);
       Result<Packed> column = unpack(packed[i], *block_rows);
-      if (!column) return damaged();
+      if (!column) return damaged(file);
       cells[i] = *std::move(column);
     }
     for (std::size_t row = 0; row < *block_rows && !problems.stopped(); ++row) {
@@ -435,12 +467,14 @@ Status read_snapshot_into(const std::filesystem::path& file, const std::function
       for (std::size_t i = 0; i < columns.size(); ++i) {
         const Packed& column = cells[i];
         const std::uint64_t value = get(column.values, row, column.width);
-        if (value > column.most + (column.decimals ? 1U : 0U)) return damaged();
+        if (value > column.most + (column.decimals ? 1U : 0U)) return damaged(file);
         if (value == (column.decimals ? column.most + 1 : 0)) {
           sink.missing(i, problems);
         } else if (column.decimals) {
           const std::uint64_t digits = static_cast<std::uint64_t>(column.least) + value;
-          sink.cell(i, write_decimal(static_cast<std::int64_t>(digits), column.scale, column.trimmed, decimal),
+          sink.cell(i,
+                    write_decimal(static_cast<std::int64_t>(digits), column.scale, column.trimmed,
+                                  mark_of(header.numbers), decimal),
                     problems);
         } else {
           scratch = column.texts[value - 1];  // a copy: whoever takes ids overwrites them
@@ -453,7 +487,7 @@ Status read_snapshot_into(const std::filesystem::path& file, const std::function
   }
   if (!problems.none()) return problems.error();
   const auto total = parts.u64();
-  if (!total || *total != rows || seen != rows || !parts.at_end()) return damaged();
+  if (!total || *total != rows || seen != rows || !parts.at_end()) return damaged(file);
   return {};
 }
 

@@ -14,25 +14,19 @@
 
 namespace undertone::data {
 
-/// A column that a snapshot keeps.
-struct FrozenColumn {
-  std::string name;
-  bool number = false;  // its cells are numbers: they are kept as plain ones, however the source writes them
-};
-
 /// A snapshot is a table as it was at one moment: the columns that are wanted, cell by cell, in blocks of rows, each
 /// column packed by itself. Where all cells of a block are plain decimals they are whole numbers of the fewest bytes,
 /// else they are places in the list of the block's different texts. What is read of it is the very text that was put
-/// in. It is a silo's own file and holds its records as they are: no digest or key is in it.
-/// Format: docs/sources.md.
+/// in, and it says how its numbers are written. It is a silo's own file and holds its records as they are: no digest or
+/// key is in it. Format: docs/sources.md.
 class SnapshotWriter final : public TableSink {
  public:
   /// Takes the file's bytes as they come. @return an error where they could not be kept; nothing comes after it
   using Bytes = std::function<Status(std::string_view)>;
 
-  /// @param wanted the table's other columns are left out
-  /// @param numbers how the source writes them
-  SnapshotWriter(std::vector<FrozenColumn> wanted, const NumberForm& numbers, Bytes bytes);
+  /// @param wanted names of columns; the table's others are left out
+  /// @param numbers how the source writes them: the snapshot keeps that with it
+  SnapshotWriter(std::vector<std::string> wanted, const NumberForm& numbers, Bytes bytes);
 
   /// @return an error where a wanted column is missing or stands twice; names are compared as people see them
   [[nodiscard]] Status begin(const std::vector<std::string>& columns, std::int64_t rows_at_most) override;
@@ -52,7 +46,7 @@ class SnapshotWriter final : public TableSink {
   void close_cell(std::size_t wanted, bool missing);
   [[nodiscard]] Status write_block();
 
-  std::vector<FrozenColumn> wanted_;
+  std::vector<std::string> wanted_;
   NumberForm numbers_;
   Bytes bytes_;
   std::vector<std::string> columns_;          // of the source
@@ -64,6 +58,9 @@ class SnapshotWriter final : public TableSink {
 };
 
 inline constexpr std::size_t kSnapshotBlockRows = 65'536;
+
+/// How the numbers of a snapshot are written.
+[[nodiscard]] Result<NumberForm> numbers_of_snapshot(const std::filesystem::path& file);
 
 /// Hands a snapshot's cells on, block by block.
 /// @param bytes sees every byte of the file, in order: for a digest

@@ -10,21 +10,21 @@
 
 namespace undertone::data {
 
-/// What was found wrong with a table while it was read, with the places. It names no value (decision 12).
+/// This keeps what was found wrong with a table while it was read, with the places. It names no value (decision 12).
 class TableProblems {
  public:
   /// @param name of the table, for people
   explicit TableProblems(std::string name) : name_(std::move(name)) {}
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
-  /// What is added from here on is of the row that begins in this line of a file, or that has this number.
+  /// The next problems belong to the row that begins in this line of a file, or that has this number.
   void at(std::int64_t line) noexcept { line_ = line; }
   /// @param stop nothing more can be read
   void add(const std::string& what, bool stop);
   /// Whether reading on is of no use: it cannot, or there are enough problems to show.
   [[nodiscard]] bool stopped() const noexcept { return stopped_; }
   [[nodiscard]] bool none() const noexcept { return lines_.empty(); }
-  /// All of them, a line each. @pre not none()
+  /// This is an error with all of them, a line each. @pre not none()
   [[nodiscard]] Error error() const;
 
  private:
@@ -50,7 +50,7 @@ class TableSink {
   /// the cells beyond are not handed on.
   /// @param text UTF-8, unchecked; the sink may overwrite it
   virtual void cell(std::size_t column, std::span<char> text, TableProblems& problems) = 0;
-  /// The same of a cell that is known to hold nothing, however files write that.
+  /// This is called in place of cell() where a cell is known to hold nothing, however files write that.
   virtual void missing(std::size_t column, TableProblems& problems) = 0;
   /// The row is whole.
   virtual void end_row(TableProblems& problems) = 0;

@@ -83,6 +83,12 @@ struct Taken {
   bool kept = false;  // it is a snapshot that was there before
 };
 
+/// Removes a snapshot that nothing stands for, unless it was there before.
+void remove_snapshot(const std::filesystem::path& fresh, const std::vector<std::filesystem::path>& before) {
+  std::error_code ignored;
+  if (std::find(before.begin(), before.end(), fresh) == before.end()) std::filesystem::remove(fresh, ignored);
+}
+
 /// Reads the source, into a snapshot where the data set has one.
 /// @param ledger its files: their lock lets nobody else take one
 Result<Taken> take_source(const DatasetConfig& dataset, const LedgerFiles& ledger) {
@@ -90,27 +96,38 @@ Result<Taken> take_source(const DatasetConfig& dataset, const LedgerFiles& ledge
     UNDERTONE_TRY(LoadedDataset loaded, load_dataset(dataset, ledger.key, progress_line()));
     return Taken{std::move(loaded), file_of(dataset.source)};
   }
+  const std::vector<std::filesystem::path> before = snapshots_of(dataset);
   UNDERTONE_TRY(const Frozen frozen, freeze(dataset, ledger.key, progress_line()));
   Result<LoadedDataset> loaded = load_table(dataset, frozen.file, ledger.key, progress_line());
-  if (!loaded) return loaded.error();
+  if (!loaded) {
+    remove_snapshot(frozen.file, before);
+    return loaded.error();
+  }
   loaded->near_ids = frozen.near_ids;
   return Taken{*std::move(loaded), frozen.file};
 }
 
-/// Opens or begins the ledger of a data set as it is now. @param back it is served again, with the snapshot that it had
+/// Opens or begins the ledger of a data set as it is now. One that has a ledger and a snapshot, because it comes back
+/// or because `add` died before it was in the configuration, goes on with that.
 /// @return what it holds
-Result<Taken> begin_ledger(const DatasetConfig& dataset, const Policy& policy, crypto::NoiseKind noise, bool back) {
+Result<Taken> begin_ledger(const DatasetConfig& dataset, const Policy& policy, crypto::NoiseKind noise) {
+  const bool begun = ledger_has_begun(dataset);
   UNDERTONE_TRY(LedgerFiles opened, open_ledger_files(dataset));
-  const bool kept = back && dataset.snapshots && !snapshots_of(dataset).empty();
+  const std::vector<std::filesystem::path> before =
+      dataset.snapshots ? snapshots_of(dataset) : std::vector<std::filesystem::path>{};
   Result<Taken> taken = [&]() -> Result<Taken> {
-    if (!kept) return take_source(dataset, opened);
+    if (!begun || before.empty()) return take_source(dataset, opened);
     UNDERTONE_TRY(const std::filesystem::path table, served_table(dataset, opened.key));
     UNDERTONE_TRY(LoadedDataset loaded, load_table(dataset, table, opened.key, progress_line()));
     return Taken{std::move(loaded), table, true};
   }();
   if (!taken) return taken.error();
-  UNDERTONE_TRY(Ledger::open(opened.database, *opened.head, opened.key, taken->loaded.identity, policy.total, noise,
-                             service::wall_clock));
+  const Result<Ledger> ledger = Ledger::open(opened.database, *opened.head, opened.key, taken->loaded.identity,
+                                             policy.total, noise, service::wall_clock);
+  if (!ledger) {
+    if (dataset.snapshots && !is_of_storage(ledger.error().code)) remove_snapshot(taken->table, before);
+    return ledger.error();
+  }
   if (dataset.snapshots) remove_other_snapshots(dataset, taken->table);
   return taken;
 }
@@ -409,7 +426,7 @@ int add_dataset(const OwnerOptions& options, const NewDataset& added) {
   const Result<SiloConfig> after = parse_silo_config(parsed->root, options.config.parent_path(), problems);
   if (!after) return fail(after.error());
   const DatasetConfig& dataset = after->datasets.back();
-  const Result<Taken> begun = begin_ledger(dataset, after->policy, options.noise, back);
+  const Result<Taken> begun = begin_ledger(dataset, after->policy, options.noise);
   if (!begun && back && begun.error().code == ErrorCode::DatasetChanged) {
     // Its ledger is of another content. The owner can amend what stands in the configuration, and nothing else.
     if (Status written = write_file_atomically(options.config, text); !written) return fail(written.error());
@@ -423,8 +440,8 @@ int add_dataset(const OwnerOptions& options, const NewDataset& added) {
   if (Status written = write_file_atomically(options.config, text); !written) return fail(written.error());
   if (example != nullptr)
     fmt::print("The kit's example, \"{}\", whose file there never was, has made room.\n", example->name);
-  if (back)
-    fmt::print("It was removed before, and goes on with the ledger {}.\n",
+  if (back || begun->kept)
+    fmt::print("It {} before, and goes on with the ledger {}.\n", back ? "was removed" : "was begun",
                begun->kept ? "and the snapshot that it had: `undertone-silo dataset amend` reads its source again"
                            : "that it had");
   fmt::print("The data set \"{}\" has a ledger, {}, and stands in {}. A running agent serves it after a restart.\n",

@@ -192,11 +192,11 @@ class RowKeys {
 
 /// Rows of a snapshot stand by a keyed hash of what is in them and of their number among those of the same content. So
 /// the order in which a database gives its rows, which may hang on their values, decides nothing: if one record is
-/// replaced by another, all others can keep their places. Which of several equal ones stands where is told to nobody:
-/// they are equal.
+/// replaced by another, all others can keep their places; nor does a person's own rows' order hang on others' rows.
+/// Which of several equal ones stands where is told to nobody: they are equal.
 void arrange(data::TableRecords& read, const RowKeys& keys) {
   std::vector<std::pair<data::PersonKey, std::size_t>> rows;  // side by side, since they are compared again and again
-  for (std::size_t row = 0; row < read.persons.size(); ++row) rows.emplace_back(read.persons[row], row);
+  for (std::size_t row = 0; row < read.contents.size(); ++row) rows.emplace_back(read.contents[row], row);
   std::sort(rows.begin(), rows.end());
   bool alike = false;
   for (std::size_t first = 0, to = 0; first < rows.size(); first = to) {
@@ -213,8 +213,10 @@ void arrange(data::TableRecords& read, const RowKeys& keys) {
   if (!read.marked.empty())
     for (const std::size_t row : order) marked.push_back(read.marked[row]);
   read.marked = std::move(marked);
-  read.persons.clear();
-  read.alone.clear();
+  std::vector<data::PersonKey> persons;
+  if (!read.persons.empty())
+    for (const std::size_t row : order) persons.push_back(read.persons[row]);
+  read.persons = std::move(persons);
 }
 
 }  // namespace
@@ -279,14 +281,14 @@ Result<LoadedDataset> load_table(const DatasetConfig& config, const std::filesys
       // No id begins with a blank: such a text is the content of a record without one.
       return config.snapshots && !id.starts_with(' ') ? frozen_person_key(id) : person_key(key, config.name, id);
     };
-  } else if (config.snapshots) {
-    options.content_key = [&rows](std::string_view row) { return rows.of(row); };
   }
+  if (config.snapshots) options.content_key = [&rows](std::string_view row) { return rows.of(row); };
   Result<data::TableRecords> read = [&]() -> Result<data::TableRecords> {
     if (!config.snapshots) {
       options.dialect = std::get<CsvSource>(config.source).dialect;
       return data::read_csv(table, config.schema, options);
     }
+    UNDERTONE_TRY(options.numbers, data::numbers_of_snapshot(table));
     data::RecordGatherer gatherer(config.schema, options);
     UNDERTONE_TRY(data::read_snapshot_into(table, bytes, gatherer));
     return gatherer.take();
@@ -297,11 +299,8 @@ Result<LoadedDataset> load_table(const DatasetConfig& config, const std::filesys
   const auto without_id = static_cast<std::int64_t>(config.person ? read->alone.size() : 0);
   const bool declares_file = std::holds_alternative<std::filesystem::path>(config.declared_public);
   const Digest in_source_order = declares_file ? digest_of(key, "records", read->records) : Digest{};
-  if (config.snapshots && !config.person) {
-    arrange(*read, rows);
-  } else {
-    set_alone(key, config.name, *read);
-  }
+  set_alone(key, config.name, *read);
+  if (config.snapshots) arrange(*read, rows);
   UNDERTONE_TRY(models::Records declared, take_public(config, key, in_source_order, *read));
   Result<data::Dataset> dataset = config.person ? data::split_persons(read->records, read->persons, config.split)
                                                 : data::split(read->records, config.split);

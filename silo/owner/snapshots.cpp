@@ -61,23 +61,18 @@ class NewFile {
 };
 
 /// What of the table is kept. A column may be asked for twice, as a feature and as a sensitive one.
-std::vector<data::FrozenColumn> wanted_columns(const DatasetConfig& config) {
-  std::vector<data::FrozenColumn> out;
-  const auto add = [&out](const std::string& name, bool number) {
-    const auto same = std::find_if(out.begin(), out.end(),
-                                   [&](const data::FrozenColumn& one) { return data::is_same_name(one.name, name); });
-    if (same == out.end()) out.push_back({name, number});
+std::vector<std::string> wanted_columns(const DatasetConfig& config) {
+  std::vector<std::string> out;
+  const auto add = [&out](const std::string& name) {
+    const bool there =
+        std::any_of(out.begin(), out.end(), [&](const std::string& one) { return data::is_same_name(one, name); });
+    if (!there) out.push_back(name);
   };
-  const auto is_number = [](const data::NumericColumn& column) { return !column.date; };
-  for (const data::FeatureColumn& column : config.schema.features) {
-    const auto* numeric = std::get_if<data::NumericColumn>(&column);
-    add(data::name_of(column), numeric != nullptr && is_number(*numeric));
-  }
-  const auto* label = std::get_if<data::NumericLabel>(&config.schema.label);
-  add(data::label_column(config.schema), label != nullptr && is_number(label->column));
-  for (const data::SensitiveColumn& column : config.schema.sensitive) add(column.name, false);
-  if (const auto* mark = std::get_if<data::RowMark>(&config.declared_public)) add(mark->column, false);
-  if (config.person) add(config.person->column, false);
+  for (const data::FeatureColumn& column : config.schema.features) add(data::name_of(column));
+  add(data::label_column(config.schema));
+  for (const data::SensitiveColumn& column : config.schema.sensitive) add(column.name);
+  if (const auto* mark = std::get_if<data::RowMark>(&config.declared_public)) add(mark->column);
+  if (config.person) add(config.person->column);
   return out;
 }
 

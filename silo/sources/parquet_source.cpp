@@ -1,8 +1,10 @@
 #include "silo/sources/parquet_source.hpp"
 
 #include <array>
+#include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
+#include <memory>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -36,7 +38,7 @@ for field in table.schema:
              or pyarrow.types.is_decimal(kind) or pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind)
              or pyarrow.types.is_date(kind) or pyarrow.types.is_timestamp(kind) or pyarrow.types.is_null(kind))
     if not plain:
-        print(field.name, file=sys.stderr)
+        print(field.name[:200], file=sys.stderr)
         sys.exit(4)
     fields.append((field.name, kind))
 
@@ -84,9 +86,10 @@ std::string_view format_of(const std::filesystem::path& file) {
   return mark.starts_with("ARROW1") ? "feather" : "";
 }
 
-/// All that a pipe still holds, up to a bound.
-std::string rest_of(int descriptor) {
-  std::string out(4096, '\0');
+/// What a file holds, up to a bound.
+std::string beginning_of(int descriptor) {
+  std::string out(std::size_t{1} << 16U, '\0');
+  ::lseek(descriptor, 0, SEEK_SET);
   std::size_t filled = 0;
   while (filled < out.size()) {
     const ssize_t size = ::read(descriptor, out.data() + filled, out.size() - filled);
@@ -118,18 +121,17 @@ Status read_parquet_into(const ParquetSource& source, data::TableSink& sink) {
   const char* named = std::getenv("UNDERTONE_PYTHON");
   const std::string python = named != nullptr && *named != '\0' ? named : "python3";
   UNDERTONE_TRY(const Pipe rows, make_pipe());
-  UNDERTONE_TRY(const Pipe words, make_pipe());
+  // A file and no pipe: a process that says more than a pipe holds would wait for a reader that waits for its rows.
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> words(std::tmpfile(), &std::fclose);
+  if (!words) return Error{ErrorCode::Internal, "no temporary file can be made"};
   service::SpawnFiles files;
   files.read("/dev/null", STDIN_FILENO);
   files.redirect(rows.write, STDOUT_FILENO);
-  files.redirect(words.write, STDERR_FILENO);
+  files.redirect(::fileno(words.get()), STDERR_FILENO);
   const Result<pid_t> child = service::spawn({python, "-I", "-c", kConverter, name, std::string(format)}, files);
   ::close(rows.write);
-  ::close(words.write);
   const Status read = child ? data::read_csv_stream_into(rows.read, name, {}, sink) : Status();
   if (!child) ::close(rows.read);
-  const std::string said = child ? rest_of(words.read) : std::string();
-  ::close(words.read);
   const std::string without = fmt::format(
       "{}: Parquet and Feather files are read by Python with the package pyarrow, which {} is not or does not have: "
       "`python3 -m venv undertone-arrow && undertone-arrow/bin/pip install pyarrow`, then "
@@ -139,6 +141,7 @@ Status read_parquet_into(const ParquetSource& source, data::TableSink& sink) {
   int status = 0;
   while (::waitpid(*child, &status, 0) < 0 && errno == EINTR) {
   }
+  const std::string said = beginning_of(::fileno(words.get()));
   const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   if (code == kWithoutPackage || code == 127) return Error{ErrorCode::InvalidData, without};
   if (code == kNoPlainColumn) {
@@ -146,7 +149,7 @@ Status read_parquet_into(const ParquetSource& source, data::TableSink& sink) {
                  fmt::format("{}: the column \"{}\" holds no plain numbers, texts or dates: leave it out of the file",
                              name, plain_text(said.substr(0, said.find('\n'))))};
   }
-  const bool stopped_by_us = said.find("BrokenPipe") != std::string::npos;
+  const bool stopped_by_us = !read && said.find("BrokenPipe") != std::string::npos;
   if (code != 0 && !stopped_by_us) {
     const std::size_t end = said.find_last_not_of('\n');
     const std::size_t line = end == std::string::npos ? end : said.rfind('\n', end);

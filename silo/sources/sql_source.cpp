@@ -82,7 +82,11 @@ std::string quoted(const std::string& name) {
   return out + "\"";
 }
 
-bool begins_name(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+/// Whether some database takes the sign for one of a parameter's name.
+bool in_name(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$' ||
+         static_cast<unsigned char>(c) >= 0x80;
+}
 
 /// Where a literal, a quoted name or a comment that begins here ends; `at` itself where none begins.
 std::size_t end_of_quoted(std::string_view query, std::size_t at) {
@@ -120,9 +124,9 @@ std::set<std::string> names_in(std::string_view query, char& other, bool& severa
       at = end;
     } else if (query.substr(at, 2) == "::") {  // a cast
       at += 2;
-    } else if (query[at] == ':' && at + 1 < query.size() && begins_name(query[at + 1])) {
+    } else if (query[at] == ':' && at + 1 < query.size() && in_name(query[at + 1])) {
       const std::size_t name = ++at;
-      while (at < query.size() && (begins_name(query[at]) || (query[at] >= '0' && query[at] <= '9'))) ++at;
+      while (at < query.size() && in_name(query[at])) ++at;
       out.emplace(query.substr(name, at - name));
     } else {
       several = several || query[at] == ';';
@@ -131,6 +135,16 @@ std::set<std::string> names_in(std::string_view query, char& other, bool& severa
     }
   }
   return out;
+}
+
+/// Over ODBC the query is run as it is: it has to begin as a reading one does.
+Status check_reads(const SqlSource& source, const Backend& backend, const std::string& query) {
+  if (backend.name != "odbc") return {};
+  const std::size_t from = query.find_first_not_of(" \t\r\n(");
+  std::string word = query.substr(std::min(from, query.size()), 6);
+  for (char& c : word) c = static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
+  if (word == "SELECT" || word.starts_with("WITH")) return {};
+  return refuse(fmt::format("{}: expected a query that begins with SELECT or WITH", source.query.string()));
 }
 
 /// Whether the query asks for the parameters that there are: SQLite takes one that nobody gave for nothing.
@@ -158,7 +172,7 @@ Status check_parameters(const SqlSource& source, const Backend& backend, const s
 class Prepared {
  public:
   Prepared(soci::session& session, const std::string& query, const std::map<std::string, std::string>& parameters)
-      : statement_(session) {
+      : statement_(session), odbc_(session.get_backend_name() == "odbc") {
     for (const auto& [name, value] : parameters) statement_.exchange(soci::use(value, name));
     statement_.alloc();
     statement_.prepare(query);
@@ -167,11 +181,32 @@ class Prepared {
     statement_.execute(false);
   }
   [[nodiscard]] bool next() { return statement_.fetch(); }
+  [[nodiscard]] std::vector<std::string> columns() const {
+    std::vector<std::string> out;
+    for (std::size_t i = 0; i < row_.size(); ++i) out.push_back(row_.get_properties(i).get_name());
+    return out;
+  }
+  /// Over ODBC: whether a text may have been cut. The library's buffer has as many bytes as the driver says the column
+  /// has characters, and what does not fit is lost without a word.
+  [[nodiscard]] bool may_be_cut(std::size_t column, const std::string& text) {
+    if (!odbc_ || row_.get_properties(column).get_data_type() != soci::dt_string) return false;
+    while (sizes_.size() <= column) {
+      auto* native = static_cast<soci::odbc_statement_backend*>(statement_.get_backend());
+      SQLSMALLINT ignored = 0;
+      SQLULEN size = 0;
+      const auto number = static_cast<SQLUSMALLINT>(sizes_.size() + 1);
+      SQLDescribeCol(native->hstmt_, number, nullptr, 0, &ignored, &ignored, &size, &ignored, &ignored);
+      sizes_.push_back(size);
+    }
+    return text.size() >= sizes_[column];
+  }
   [[nodiscard]] const soci::row& row() const noexcept { return row_; }
 
  private:
   soci::row row_;
   soci::statement statement_;
+  bool odbc_;
+  std::vector<std::size_t> sizes_;  // of the columns, as far as they were asked for
 };
 
 /// A whole number up to 2^53 as people write it, and any other as the shortest text that means it.
@@ -208,10 +243,8 @@ Result<std::string> text_of(const soci::row& row, std::size_t column) {
   }
 }
 
-/// The query with every value as a text that means it exactly. ODBC's drivers have no cast in common: their values are
-/// read by their types.
+/// The query with every value as a text that means it exactly.
 std::string as_texts(const Backend& backend, const std::string& query, const std::vector<std::string>& columns) {
-  if (backend.name == "odbc") return query;
   std::string list;
   for (const std::string& column : columns) {
     const std::string name = quoted(column);
@@ -237,11 +270,16 @@ class ReadingSession {
       auto* native = static_cast<soci::sqlite3_session_backend*>(session_.get_backend());
       sqlite_api::sqlite3_progress_handler(native->conn_, kStepsBetweenLooks, is_late, this);
     }
+    if (connection.backend.name == "odbc") {
+      auto* native = static_cast<soci::odbc_session_backend*>(session_.get_backend());
+      SQLSetConnectAttr(native->hdbc_, SQL_ATTR_ACCESS_MODE, reinterpret_cast<SQLPOINTER>(SQL_MODE_READ_ONLY), 0);
+    }
     session_.begin();
     if (connection.backend.name == "postgresql") {
       session_ << "SET TRANSACTION READ ONLY";
       session_ << "SET LOCAL DateStyle = 'ISO, YMD'";
       session_ << "SET LOCAL TimeZone = 'UTC'";
+      session_ << "SET LOCAL client_encoding = 'UTF8'";
       session_ << fmt::format("SET LOCAL statement_timeout = {}", limit.count() * 1000);
     }
   }
@@ -278,11 +316,8 @@ std::vector<std::string> columns_of(ReadingSession& reading, const SqlSource& so
     return out;
   }
   const Prepared described(
-      reading.session(),
-      backend.name == "odbc" ? query : fmt::format("SELECT * FROM (\n{}\n) AS undertone_rows WHERE 1 = 0", query),
-      source.parameters);
-  for (std::size_t i = 0; i < described.row().size(); ++i) out.push_back(described.row().get_properties(i).get_name());
-  return out;
+      reading.session(), fmt::format("SELECT * FROM (\n{}\n) AS undertone_rows WHERE 1 = 0", query), source.parameters);
+  return described.columns();
 }
 
 /// Rows of a query, one after the other. PostgreSQL's come a few thousand at a time, so that no table is in memory.
@@ -304,6 +339,8 @@ class Rows {
     rows_of_part_ = 0;
     return next();
   }
+  [[nodiscard]] std::vector<std::string> columns() const { return part_->columns(); }
+  [[nodiscard]] bool may_be_cut(std::size_t column, const std::string& text) { return part_->may_be_cut(column, text); }
   /// The one that next() found.
   [[nodiscard]] const soci::row& row() {
     ++rows_of_part_;
@@ -324,13 +361,21 @@ Status read_rows(const SqlSource& source, const Connection& connection, const st
   const Error too_long = refuse(fmt::format("{}: takes longer than {} s, which \"seconds_max\" allows",
                                             source.query.string(), source.limit.count()));
   try {
-    const std::vector<std::string> columns = columns_of(reading, source, connection.backend, query);
-    if (columns.empty() || columns.size() > kColumnsMax)
+    // ODBC's drivers have no cast in common: the query is run as it is, once, and says its columns itself.
+    const bool as_it_is = connection.backend.name == "odbc";
+    std::vector<std::string> columns;
+    if (!as_it_is) columns = columns_of(reading, source, connection.backend, query);
+    const auto checked = [&]() -> Status {
+      if (!columns.empty() && columns.size() <= kColumnsMax) return {};
       return refuse(fmt::format("{}: expected a SELECT of 1 to {} columns and of some rows, found {} columns",
                                 source.query.string(), kColumnsMax, columns.size()));
+    };
+    if (!as_it_is) UNDERTONE_TRY(checked());
+    Rows found(reading, source, connection.backend, as_it_is ? query : as_texts(connection.backend, query, columns));
+    if (as_it_is) columns = found.columns();
+    UNDERTONE_TRY(checked());
     if (const Status begun = sink.begin(columns, 0); !begun)
       return refuse(fmt::format("{}: {}", source.query.string(), begun.error().message));
-    Rows found(reading, source, connection.backend, as_texts(connection.backend, query, columns));
     data::TableProblems problems(source.query.string() + ": row");
     std::int64_t rows = 0;
     while (!problems.stopped() && found.next()) {
@@ -348,6 +393,13 @@ Status read_rows(const SqlSource& source, const Connection& connection, const st
         Result<std::string> text = text_of(row, i);
         if (!text) {
           problems.add(data::describe_column(columns, i) + ": " + text.error().message, true);
+          break;
+        }
+        if (found.may_be_cut(i, *text)) {
+          problems.add(data::describe_column(columns, i) +
+                           ": expected a text shorter than its column, since a driver cuts longer ones: cast it to a "
+                           "wider type in the query",
+                       true);
           break;
         }
         sink.cell(i, *text, problems);
@@ -371,6 +423,7 @@ Status read_sql_into(const SqlSource& source, data::TableSink& sink) {
   query = without_comments(query);
   while (!query.empty() && (query.back() == ';' || query.back() == '\n' || query.back() == '\r' || query.back() == ' '))
     query.pop_back();
+  UNDERTONE_TRY(check_reads(source, connection.backend, query));
   UNDERTONE_TRY(check_parameters(source, connection.backend, query));
   try {
     return read_rows(source, connection, query, sink);

@@ -53,10 +53,10 @@ void frozen(std::string_view input) {
   if (read_snapshot_into(file.path(), nullptr, damaged))
     UNDERTONE_CHECK(damaged.cells.size() == damaged.columns.size() * static_cast<std::size_t>(damaged.rows));
   const std::string header = std::string(input.substr(0, input.find('\n')));
-  std::vector<FrozenColumn> wanted;
+  std::vector<std::string> wanted;
   for (std::size_t at = 0; at <= header.size();) {  // names without marks of their own
     const std::size_t end = std::min(header.find(',', at), header.size());
-    wanted.push_back({header.substr(at, end - at)});
+    wanted.push_back(header.substr(at, end - at));
     at = end + 1;
   }
   std::string bytes;

@@ -78,6 +78,10 @@ TEST_F(SqlSourceTest, ParametersAreBoundAndNeverGuessed) {
   EXPECT_EQ(read("SELECT patient FROM visits WHERE patient = :who AND any = :what"),
             "q.sql: the query asks for :what, which no parameter says");
   source_.parameters.clear();
+  EXPECT_EQ(read("SELECT patient FROM visits WHERE stay > :1"),
+            "q.sql: the query asks for :1, which no parameter says");
+  EXPECT_EQ(read("SELECT patient FROM visits WHERE stay > :é"),
+            "q.sql: the query asks for :é, which no parameter says");
   EXPECT_EQ(read("SELECT patient FROM visits WHERE patient = ?"),
             "q.sql: expected :name where a parameter stands, found ?");
 }
