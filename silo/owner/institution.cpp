@@ -207,6 +207,7 @@ void arrange(data::TableRecords& read, const RowKeys& keys) {
   }
   if (alike) std::sort(rows.begin(), rows.end());
   std::vector<std::size_t> order;
+  order.reserve(rows.size());
   for (const auto& [key, row] : rows) order.push_back(row);
   read.records = data::in_order(read.records, order);
   std::vector<bool> marked;

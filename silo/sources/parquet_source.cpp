@@ -130,7 +130,7 @@ Status read_parquet_into(const ParquetSource& source, data::TableSink& sink) {
   files.redirect(::fileno(words.get()), STDERR_FILENO);
   const Result<pid_t> child = service::spawn({python, "-I", "-c", kConverter, name, std::string(format)}, files);
   ::close(rows.write);
-  const Status read = child ? data::read_csv_stream_into(rows.read, name, {}, sink) : Status();
+  Status read = child ? data::read_csv_stream_into(rows.read, name, {}, sink) : Status();
   if (!child) ::close(rows.read);
   const std::string without = fmt::format(
       "{}: Parquet and Feather files are read by Python with the package pyarrow, which {} is not or does not have: "

@@ -218,7 +218,7 @@ std::string text_of(double value) {
 }
 
 std::string text_of(const std::tm& time) {
-  const std::string date = fmt::format("{:04}-{:02}-{:02}", time.tm_year + 1900, time.tm_mon + 1, time.tm_mday);
+  std::string date = fmt::format("{:04}-{:02}-{:02}", time.tm_year + 1900, time.tm_mon + 1, time.tm_mday);
   if (time.tm_hour == 0 && time.tm_min == 0 && time.tm_sec == 0) return date;
   return fmt::format("{}T{:02}:{:02}:{:02}", date, time.tm_hour, time.tm_min, time.tm_sec);
 }
@@ -329,7 +329,7 @@ class Rows {
       part_.emplace(*session_, query, source.parameters);
       return;
     }
-    Prepared(*session_, "DECLARE undertone_cursor NO SCROLL CURSOR FOR " + query, source.parameters);
+    const Prepared declared(*session_, "DECLARE undertone_cursor NO SCROLL CURSOR FOR " + query, source.parameters);
     part_.emplace(*session_, kPart, std::map<std::string, std::string>());
   }
   [[nodiscard]] bool next() {

@@ -94,7 +94,7 @@ TEST(SiloConfigTest, APermitIsForThisConsortiumAndEnds) {
   EXPECT_EQ(permit("2027-06-30", own), "");
   EXPECT_NE(permit("2027-06-31", own).find("expected a date as YYYY-MM-DD"), std::string::npos);
   EXPECT_NE(permit("2027-06-30", "another").find("the consortium of this silo, found \"another\""), std::string::npos);
-  const std::optional<Permit> last{{"DE-17", "research", "1970-01-02"}};
+  const std::optional<Permit> last = Permit{"DE-17", "research", "1970-01-02"};
   constexpr std::int64_t kDay = 86'400;
   EXPECT_FALSE(permit_objection(last, 2 * kDay - 1));  // its last second
   ASSERT_TRUE(permit_objection(last, 2 * kDay));
