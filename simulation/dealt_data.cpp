@@ -17,21 +17,17 @@ constexpr int kClassesOfPairs = 10;
 
 /// The label of every record as the schema reads it.
 Result<std::vector<double>> targets_of(const RecordTable& table, const data::Schema& schema) {
-  Result<data::RecordEncoder> encoder = data::RecordEncoder::create(table.header(), schema, true);
+  const data::Schema alone{schema.label, {}, {}, schema.derived};
+  Result<data::RecordEncoder> encoder = data::RecordEncoder::create(table.header(), alone, true);
   if (!encoder) return Error{encoder.error().code, fmt::format("{}:1: {}", table.name(), encoder.error().message)};
-  const std::string& name = data::label_column(schema);
-  UNDERTONE_TRY(const std::vector<std::string> cells, table.column(name));
-  const auto column =
-      static_cast<std::size_t>(std::find(table.header().begin(), table.header().end(), name) - table.header().begin());
-  std::vector<double> features(encoder->width(), 0.0);
-  std::vector<double> out(cells.size(), 0.0);
-  std::int32_t group = 0;  // of a label that a schema takes for a group besides
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    const data::RecordEncoder::Expected expected =
-        encoder->encode(column, cells[i], {features.data(), &out[i], &group});
-    if (expected != nullptr) {
-      return Error{ErrorCode::InvalidData,
-                   fmt::format("{}: record {}, column \"{}\": expected {}", table.name(), i + 1, name, *expected)};
+  std::vector<double> out(table.rows(), 0.0);
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    for (std::size_t c = 0; c < table.header().size(); ++c) {
+      if (!encoder->reads(c)) continue;
+      const data::RecordEncoder::Expected expected = encoder->encode(c, table.cell(i, c), {nullptr, &out[i], nullptr});
+      if (expected == nullptr) continue;
+      return Error{ErrorCode::InvalidData, fmt::format("{}: record {}, column \"{}\": expected {}", table.name(), i + 1,
+                                                       table.header()[c], *expected)};
     }
   }
   return out;
@@ -54,7 +50,7 @@ class Dealer {
       UNDERTONE_TRY(const std::vector<double> targets, targets_of(table, job_.schema));
       return told(table, data::deal_sorted(targets, sizes, source));
     }
-    const Result<std::vector<std::string>> cells = table.column(column_);
+    const Result<std::vector<std::string>> cells = cells_of(table);
     if (!cells) return of_table(table, cells.error());
     if (how_.partition == DealtBy::Sorted) {
       const Result<std::vector<double>> numbers = numbers_in(*cells, column_);
@@ -65,6 +61,18 @@ class Dealer {
   }
 
  private:
+  /// The cells that decide. A derived label, which no table has, is as the schema reads it.
+  Result<std::vector<std::string>> cells_of(const RecordTable& table) const {
+    const std::vector<data::DerivedColumn>& derived = job_.schema.derived;
+    const bool made = std::any_of(derived.begin(), derived.end(),
+                                  [this](const data::DerivedColumn& one) { return one.name == column_; });
+    if (!made || column_ != data::label_column(job_.schema)) return table.column(column_);
+    UNDERTONE_TRY(const std::vector<double> targets, targets_of(table, job_.schema));
+    std::vector<std::string> out;
+    out.reserve(targets.size());
+    for (const double target : targets) out.push_back(fmt::format("{}", target));
+    return out;
+  }
   Result<data::Partition> deal_classes(const RecordTable& table, const std::vector<std::string>& cells,
                                        const std::vector<std::size_t>& sizes, RandomSource& source) {
     if (!classes_) classes_ = ColumnClasses::of(cells);

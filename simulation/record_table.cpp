@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <map>
+#include <set>
 
 #include "shared/base/files.hpp"
 #include "shared/base/overloaded.hpp"
@@ -67,25 +69,45 @@ Result<RecordTable> RecordTable::read(const jobs::RecordFiles& files, const std:
 
 void RecordTable::conform_to(const data::Schema& schema) {
   const data::ColumnNames names(header_);
-  const auto conform = [&](const std::string& name, const data::NumericColumn* number) {
+  std::map<std::size_t, std::set<std::string>> numbers;  // columns of numbers, with what means missing in them
+  const auto name_it = [&](const std::string& name) {
     const std::optional<std::size_t> found = names.find(name);
-    if (!found) return;
-    header_[*found] = name;
-    auto* csv = std::get_if<data::CsvTable>(&content_);
-    if (csv == nullptr || number == nullptr || number->date || numbers_ == data::NumberForm{}) return;
-    const auto is_missing = [number](const std::string& cell) {
-      return number->missing && std::find(number->missing->texts.begin(), number->missing->texts.end(), cell) !=
-                                    number->missing->texts.end();
-    };
-    for (std::vector<std::string>& row : csv->rows) {
-      if (!is_missing(row[*found])) row[*found] = data::plain_number(row[*found], numbers_);
-    }
+    if (found) header_[*found] = name;
+    return found;
   };
-  for (const data::FeatureColumn& column : schema.features)
-    conform(data::name_of(column), std::get_if<data::NumericColumn>(&column));
-  const auto* number = std::get_if<data::NumericLabel>(&schema.label);
-  conform(data::label_column(schema), number == nullptr ? nullptr : &number->column);
-  if (auto* csv = std::get_if<data::CsvTable>(&content_)) csv->header = header_;
+  const auto add = [&](const std::string& name, bool is_number, const std::vector<std::string>& missing) {
+    const std::optional<std::size_t> found = name_it(name);
+    if (found && is_number) numbers[*found].insert(missing.begin(), missing.end());
+  };
+  const auto add_number = [&](const data::NumericColumn& column) {
+    add(column.name, !column.date, column.missing ? column.missing->texts : std::vector<std::string>());
+  };
+  for (const data::DerivedColumn& column : schema.derived) {
+    for (const std::string& source : data::sources_of(column))
+      add(source, data::needed_kind(column) == data::CellKind::Number, column.missing);
+  }
+  for (const data::FeatureColumn& column : schema.features) {
+    if (const auto* number = std::get_if<data::NumericColumn>(&column)) {
+      add_number(*number);
+    } else {
+      (void)name_it(data::name_of(column));
+    }
+  }
+  if (const auto* number = std::get_if<data::NumericLabel>(&schema.label)) {
+    add_number(number->column);
+  } else {
+    (void)name_it(data::label_column(schema));
+  }
+  auto* csv = std::get_if<data::CsvTable>(&content_);
+  if (csv == nullptr) return;
+  csv->header = header_;
+  if (numbers_ == data::NumberForm{}) return;
+  // Once each: what is plain already may read as something else.
+  for (const auto& [column, missing] : numbers) {
+    for (std::vector<std::string>& row : csv->rows) {
+      if (!missing.contains(row[column])) row[column] = data::plain_number(row[column], numbers_);
+    }
+  }
 }
 
 std::size_t RecordTable::rows() const noexcept {

@@ -33,13 +33,13 @@ class RecordTable {
   [[nodiscard]] const std::vector<std::string>& header() const noexcept { return header_; }
   [[nodiscard]] std::size_t rows() const noexcept;
   [[nodiscard]] std::vector<std::string> row(std::size_t index) const;
+  [[nodiscard]] std::string cell(std::size_t row, std::size_t column) const;
   /// Every row's cell. @return an error where there is no such column
   [[nodiscard]] Result<std::vector<std::string>> column(const std::string& name) const;
 
  private:
   RecordTable(std::string name, std::vector<std::string> header,
               std::variant<data::CsvTable, data::LabelledImages> content, data::NumberForm numbers = {});
-  [[nodiscard]] std::string cell(std::size_t row, std::size_t column) const;
 
   std::string name_;
   std::vector<std::string> header_;

@@ -12,7 +12,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import undertone as ut
-from undertone.jobs import DataFeature, DataFeatureMissing, Job, Model, ModelHidden, category, classes, number, schema, target
+from undertone.jobs import (
+    Algorithm, DataDerived, DataDerivedGroup, DataFeature, DataFeatureMissing, Job, Member, Model, ModelHidden, Privacy, bins, buckets,
+    category, classes, days_between, number, schema, target, years_between,
+)  # fmt: skip
 
 from .conftest import ROOT, texts_in
 
@@ -112,6 +115,73 @@ def test_every_kind_of_column_and_model(kind: str, tmp_path: Path, command: Any)
     model = ut.load_model(tmp_path / "model.json")
     assert model.encoded_names == NAMES
     assert_same(model, table, with_program(command, tmp_path / "model.json", tmp_path / "table.csv"))
+
+
+def test_derived_columns_and_limits(tmp_path: Path, command: Any) -> None:
+    """What the program derives and reads, a model in Python derives and reads, too."""
+    derived = [
+        years_between("age", "born", "seen"),
+        days_between("stay", "seen", "left"),
+        DataDerived(column="month", how="month", from_=["seen"], date="YYYY-MM-DD"),
+        DataDerived(column="day", how="weekday", from_=["seen"], date="YYYY-MM-DD"),
+        DataDerived(column="log", how="log", from_=["cost"], plus=0.5, missing=["", "NA"]),
+        bins("group", "age", 18, 65.5),
+        DataDerived(
+            column="cancer", how="merge", from_=["icd"], rest="other",
+            groups=[DataDerivedGroup(name="breast", prefixes=["C50"]), DataDerivedGroup(name="c", prefixes=["C"], values=["D05"])],
+        ),
+        buckets("bucket", "icd", 3),
+    ]  # fmt: skip
+    features = [
+        number("age", 0, 100),
+        number("stay", 0, 30),
+        category("month", "1", "2", others_allowed=True),
+        number("day", 1, 7),
+        number("log", -2, 8, missing=1, indicator=True),
+        category("group"),
+        category("cancer"),
+        category("bucket"),
+        DataFeature(column="crp", min=0, max=50, limits="bound"),
+    ]
+    data = schema(classes("y", "no", "yes"), *features, derived=derived)
+    random = np.random.default_rng(11)
+    day = lambda number: str(np.datetime64("1950-01-01") + int(number))  # noqa: E731
+    seen = random.integers(20_000, 26_000, 60)
+    table = {
+        "born": [day(one) for one in random.integers(0, 20_000, 60)],
+        "seen": [day(one) for one in seen],
+        "left": [day(one) for one in seen + random.integers(0, 40, 60)],
+        "cost": [["NA", "", "-3", "0", f"{one:.2f}"][random.integers(0, 5)] for one in random.uniform(0, 900, 60)],
+        "icd": [["C50.1", "C61", "D05", "I10", "F32.2"][random.integers(0, 5)] for _ in range(60)],
+        "crp": [["<0.6", "> 45", f"{one:.1f}"][random.integers(0, 3)] for one in random.uniform(0, 60, 60)],
+    }
+    job = Job(
+        name="derived", data=data, model=ut.jobs.Model(kind="logistic"),
+        algorithm=Algorithm(kind="noisy_minibatch_sgd", rounds=2, step_size=1.0, averaging="last", draw_fraction=1),
+        privacy=Privacy(mode="isrl", unit="record", noise="secure", clip_norm=1),
+        cohort=[Member(silo=f"s{i}", records=60, holdout_records=0, holdout_public=True, epsilon=2, delta=1e-5) for i in range(2)],
+    )  # fmt: skip
+    with_label = {**table, "y": ["yes" if i % 3 else "no" for i in range(60)]}
+    model = ut.simulate(job, {"s0": with_label, "s1": with_label}, seed=3).model
+    assert model is not None
+    assert model.feature_names_in_ == ["born", "seen", "left", "cost", "icd", "crp"]
+    model.save(tmp_path / "model.json")
+    write(table, tmp_path / "table.csv")
+    assert_same(model, table, with_program(command, tmp_path / "model.json", tmp_path / "table.csv"))
+    zoned = {**table, "left": [f"{one}T23:30:00-05:00" if i % 2 else f"{one} 04:05" for i, one in enumerate(table["left"])]}
+    stays = json.loads(json.dumps(model.values))
+    for one in stays["data"]["derived"]:
+        if one["column"] == "stay":
+            one["date"] = "YYYY-MM-DDThh:mm:ss"
+    (tmp_path / "zoned.json").write_text(json.dumps(stays))
+    write(zoned, tmp_path / "zoned.csv")
+    assert_same(ut.Model(stays), zoned, with_program(command, tmp_path / "zoned.json", tmp_path / "zoned.csv"))
+    dates = {**table, "seen": np.asarray(table["seen"], dtype="datetime64[s]"), "born": pd.Series(pd.to_datetime(table["born"]))}
+    np.testing.assert_array_equal(model.predict_proba(dates), model.predict_proba(table))
+    with pytest.raises(ut.InputError, match='record 1, column "age": expected a date as YYYY-MM-DD'):
+        model.predict({**table, "born": ["1.2.1950"] * 60})
+    with pytest.raises(ut.InputError, match="derive"):
+        model.to_onnx()
 
 
 def test_convolutions(tmp_path: Path, command: Any) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import keyword
+import re
 import sys
 import textwrap
 from pathlib import Path
@@ -130,7 +131,7 @@ def written(name: str, about: str, rows: list[tuple[str, str, str, bool]]) -> st
     lines += ["", "    Parameters", "    ----------"]
     for key, annotation, said, needed in rows:
         field = key + "_" if keyword.iskeyword(key) else key
-        kind = annotation.replace("Literal[", "{").replace("]", "}") if annotation.startswith("Literal[") else annotation
+        kind = re.sub(r"Literal\[([^\]]*)\]", r"{\1}", annotation)
         suffix = "" if needed else ", optional"
         lines.append(f"    {field} : {kind}{suffix}" if len(kind) < 200 else f"    {field} : see the annotation{suffix}")
         if said:

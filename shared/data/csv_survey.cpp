@@ -53,9 +53,9 @@ std::optional<double> number_in(std::string_view cell) {
 
 /// "<0.6", ">= 200" and the like.
 bool is_limit(std::string_view cell) {
-  if (cell.front() != '<' && cell.front() != '>') return false;
-  const std::size_t from = cell.find_first_not_of("<>= ");
-  return from != std::string_view::npos && number_in(cell.substr(from)).has_value();
+  const std::array<NumberForm, 2> forms = {NumberForm{false, true}, NumberForm{true, true}};  // of every form
+  return std::any_of(forms.begin(), forms.end(),
+                     [cell](const NumberForm& form) { return parse_limit(cell, form).has_value(); });
 }
 
 /// Counts a number among the first few in an order.

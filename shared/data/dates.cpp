@@ -136,6 +136,7 @@ std::optional<double> parse_date(std::string_view text, DateFormat format) {
 }
 
 std::string show_date(double days, DateFormat format) {
+  days = std::clamp(days, kDaysMin, kDaysMax + 1.0 - 1.0 / kSecondsOfDay);
   const double whole = std::floor(days);
   const std::chrono::year_month_day date{std::chrono::sys_days(std::chrono::days(static_cast<int>(whole)))};
   const int year = static_cast<int>(date.year());

@@ -28,8 +28,13 @@ inline constexpr std::array<DateForm, 6> kDateForms = {{{DateFormat::YearMonthDa
 
 [[nodiscard]] const char* pattern_of(DateFormat format);
 
+/// The first day of the year 1 and the last one of the year 9999, as days since 1970-01-01.
+inline constexpr double kDaysMin = -719'162.0;
+inline constexpr double kDaysMax = 2'932'896.0;
+
 /// Days since 1970-01-01, or nothing where the text is no date of this form in the years 1 to 9999.
 [[nodiscard]] std::optional<double> parse_date(std::string_view text, DateFormat format);
+/// @param days from kDaysMin on; what is beyond is shown as the nearest day that there is
 [[nodiscard]] std::string show_date(double days, DateFormat format);
 
 }  // namespace undertone::data

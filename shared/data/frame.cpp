@@ -52,9 +52,9 @@ Result<models::Records> to_records(const Frame& frame, const Schema& schema, con
   models::Records out{Eigen::MatrixXd::Zero(static_cast<Eigen::Index>(encoder->width()), rows),
                       Eigen::VectorXd::Zero(rows)};
   if (encoder->groups()) out.groups.assign(frame.rows(), 0);
-  for (std::size_t c = 0; c < frame.columns.size(); ++c) {
-    if (!encoder->reads(c)) continue;
-    for (Eigen::Index i = 0; i < rows; ++i) {
+  for (Eigen::Index i = 0; i < rows; ++i) {  // record after record, as the encoder asks
+    for (std::size_t c = 0; c < frame.columns.size(); ++c) {
+      if (!encoder->reads(c)) continue;
       const RecordEncoder::Expected expected =
           encode_cell(*encoder, frame.columns[c], c, static_cast<std::size_t>(i), RecordEncoder::row_of(out, i));
       if (expected != nullptr) {

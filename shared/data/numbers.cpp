@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
 
 namespace undertone::data {
 namespace {
@@ -13,6 +14,18 @@ constexpr std::size_t kNumberBytesMax = 64;  // of one whose marks are exchanged
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 std::size_t sign_of(std::string_view text) {
   return !text.empty() && (text.front() == '-' || text.front() == '+') ? 1 : 0;
+}
+
+/// The part of a text that says that a value is below or above what follows; nothing where it says no such thing.
+std::string_view limit_mark(std::string_view text) {
+  constexpr std::array<std::string_view, 6> kMarks = {"<=", ">=", "<", ">", "\u2264", "\u2265"};
+  for (const std::string_view mark : kMarks) {
+    if (!text.starts_with(mark)) continue;
+    std::size_t size = mark.size();
+    while (size < text.size() && text[size] == ' ') ++size;
+    return text.substr(0, size);
+  }
+  return {};
 }
 
 /// Whether the digits up to the decimal mark stand in groups of three: 1,234 and 12,345,678, not 1,23 nor 0,123.
@@ -31,12 +44,39 @@ bool stands_in_groups(std::string_view text, char between, char decimal) {
   return (whole.size() - first) % 4 == 0;
 }
 
+/// A number of at most 15 digits without an exponent, which most are. The digits and the power of ten are doubles then,
+/// so that one division rounds to the nearest double, as the slower way does (Clinger, 1990).
+std::optional<double> short_decimal(std::string_view text) {
+  constexpr std::array<double, 16> kPowers = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                              1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+  const bool negative = !text.empty() && text.front() == '-';
+  if (negative) text.remove_prefix(1);
+  if (text.empty() || text.size() > 16) return std::nullopt;
+  std::uint64_t digits = 0;
+  std::size_t count = 0;
+  std::size_t whole = SIZE_MAX;  // digits before the point
+  for (const char c : text) {
+    if (is_digit(c)) {
+      digits = 10 * digits + static_cast<std::uint64_t>(c - '0');
+      ++count;
+    } else if (c == '.' && whole == SIZE_MAX) {
+      whole = count;
+    } else {
+      return std::nullopt;
+    }
+  }
+  if (count == 0 || count > 15) return std::nullopt;
+  const double value = static_cast<double>(digits) / kPowers[whole == SIZE_MAX ? 0 : count - whole];
+  return negative ? -value : value;
+}
+
 }  // namespace
 
 std::optional<double> parse_number(std::string_view text, const NumberForm& form) {
+  if (const std::optional<double> number = form.decimal_comma ? std::nullopt : short_decimal(text)) return number;
   const char decimal = form.decimal_comma ? ',' : '.';
   const char between = form.decimal_comma ? '.' : ',';
-  std::array<char, kNumberBytesMax> plain{};
+  std::array<char, kNumberBytesMax> plain;  // NOLINT(cppcoreguidelines-pro-type-member-init): read where written
   if (text.find(',') != std::string_view::npos || (form.decimal_comma && text.find('.') != std::string_view::npos)) {
     if (text.size() > plain.size()) return std::nullopt;
     if (text.find(between) != std::string_view::npos && !(form.grouped && stands_in_groups(text, between, decimal)))
@@ -52,9 +92,15 @@ std::optional<double> parse_number(std::string_view text, const NumberForm& form
   return value;
 }
 
+std::optional<double> parse_limit(std::string_view text, const NumberForm& form) {
+  const std::string_view mark = limit_mark(text);
+  if (mark.empty()) return std::nullopt;
+  return parse_number(text.substr(mark.size()), form);
+}
+
 std::string plain_number(std::string_view text, const NumberForm& form) {
   std::string out(text);
-  if (form == NumberForm{} || !parse_number(text, form)) return out;
+  if (form == NumberForm{} || !(parse_number(text, form) || parse_limit(text, form))) return out;
   std::erase(out, form.decimal_comma ? '.' : ',');
   std::replace(out.begin(), out.end(), ',', '.');
   return out;

@@ -1,9 +1,12 @@
 #include "shared/data/record_encoder.hpp"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cmath>
 #include <fmt/ranges.h>
 
+#include "shared/base/overloaded.hpp"
 #include "shared/base/plain_text.hpp"
 #include "shared/data/column_name.hpp"
 #include "shared/data/csv_survey.hpp"
@@ -19,6 +22,7 @@ std::string expected_of(const NumericColumn& column, const NumberForm& numbers) 
   std::string out = column.date             ? fmt::format("a date {}", pattern_of(*column.date))
                     : numbers.decimal_comma ? "a finite number with a decimal comma"
                                             : "a finite number";
+  if (column.limits == Limits::AsBounds) out += ", a limit such as <0.6";
   if (column.missing) out += " or a text that means missing";
   return out;
 }
@@ -44,10 +48,7 @@ std::string listed(const std::vector<std::string>& values) {
 std::string unnamed_columns(const std::vector<std::string>& header, const Schema& schema) {
   constexpr std::size_t kFew = 5;
   if (header.size() < 2) return {};
-  std::vector<std::string> names{label_column(schema)};
-  for (const FeatureColumn& column : schema.features) names.push_back(name_of(column));
-  for (const SensitiveColumn& column : schema.sensitive) names.push_back(column.name);
-  const ColumnNames known(names);
+  const ColumnNames known(columns_of_file(schema));
   std::vector<std::string> unnamed;
   for (const std::string& name : header) {
     if (known.count(name) == 0) unnamed.push_back(fmt::format("\"{}\"", plain_text(name)));
@@ -62,10 +63,18 @@ Result<RecordEncoder> RecordEncoder::create(const std::vector<std::string>& head
                                             bool with_label, const NumberForm& numbers) {
   RecordEncoder out;
   out.numbers_ = numbers;
-  out.fields_.resize(header.size());
-  out.sensitive_.resize(header.size());
+  out.fields_.resize(header.size() + schema.derived.size());
+  out.sensitive_.resize(header.size() + schema.derived.size());
   const ColumnNames names(header);
+  std::vector<std::string> derived_names;
+  for (const DerivedColumn& column : schema.derived) derived_names.push_back(column.name);
+  const ColumnNames derived(derived_names);
+  std::vector<bool> wanted(schema.derived.size(), false);
   const auto place_of = [&](const std::string& name) -> Result<std::size_t> {
+    if (const std::optional<std::size_t> made = derived.find(name)) {
+      wanted[*made] = true;
+      return header.size() + *made;
+    }
     const std::optional<std::size_t> first = names.find(name);
     if (!first)
       return Error{ErrorCode::InvalidData,
@@ -117,7 +126,14 @@ Result<RecordEncoder> RecordEncoder::create(const std::vector<std::string>& head
       field->others_allowed = categorical.others_allowed;
     }
   }
-  if (!with_label) return out;
+  const auto with_derived = [&]() -> Result<RecordEncoder> {
+    for (std::size_t i = 0; i < schema.derived.size(); ++i) {
+      if (wanted[i]) out.say_derived(header.size() + i, schema.derived[i].name);
+    }
+    UNDERTONE_TRY(out.derivations_, Derivations::create(header, schema.derived, std::move(wanted), numbers));
+    return std::move(out);
+  };
+  if (!with_label) return with_derived();
   UNDERTONE_TRY(Field* const label, take(label_column(schema)));
   if (const auto* binary = std::get_if<BinaryLabel>(&schema.label)) {
     as_list(*label, Kind::BinaryTarget, {binary->negative, binary->positive});
@@ -145,7 +161,17 @@ Result<RecordEncoder> RecordEncoder::create(const std::vector<std::string>& head
     own.groups = std::move(groups.of_values);
     out.groups_ = true;
   }
-  return out;
+  return with_derived();
+}
+
+void RecordEncoder::say_derived(std::size_t column, const std::string& name) {
+  const std::string of = fmt::format(" in the derived column \"{}\"", plain_text(name));
+  Field& field = fields_[column];
+  for (std::string* const expected : {&field.expected, &field.expected_inside, &sensitive_[column].expected})
+    *expected += of;
+  field.expected_declared = fmt::format(
+      "a value of what the schema derives \"{}\" from; for values that are missing that feature needs \"missing\"",
+      plain_text(name));
 }
 
 RecordEncoder::Row RecordEncoder::row_of(models::Records& records, Eigen::Index row) {
@@ -160,7 +186,39 @@ void RecordEncoder::put_missing(const Field& field, double* features, double& ou
   if (column.missing->indicator && features != nullptr) features[field.offset + 1] = 1.0;
 }
 
+RecordEncoder::Expected RecordEncoder::derive(std::size_t column, std::optional<std::string_view> cell,
+                                              const Row& row) {
+  if (const Expected expected = derivations_.take(column, cell); expected != nullptr) return expected;
+  for (const Derivations::Made& made : derivations_.made()) {
+    const auto as_number = [&](double value) -> Expected {
+      Field& field = fields_[made.column];
+      std::array<char, 32> digits{};  // of a list of whole numbers, such as months
+      const char* const end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
+      const std::string_view text(digits.data(), static_cast<std::size_t>(end - digits.data()));
+      if (const Sensitive& sensitive = sensitive_[made.column]; sensitive.step != 0) {
+        const Expected expected = encode_group(sensitive, text, facts_[sensitive.facts], *row.group);
+        if (expected != nullptr) return expected;
+      }
+      if (field.kind == Kind::Number) return put_number(field, value, row.features[field.offset]);
+      if (field.kind == Kind::NumericTarget) return put_number(field, value, *row.target);
+      return encode_field(field, text, row);
+    };
+    const Expected expected =
+        std::visit(Overloaded{[&](std::monostate) { return encode_own_missing(made.column, row); }, as_number,
+                              [&](std::string_view text) { return encode_own(made.column, text, row); }},
+                   made.cell);
+    if (expected != nullptr) return expected;
+  }
+  return nullptr;
+}
+
 RecordEncoder::Expected RecordEncoder::encode_missing(std::size_t column, const Row& row) {
+  const Expected expected = encode_own_missing(column, row);
+  const Expected derived = derivations_.reads(column) ? derive(column, std::nullopt, row) : nullptr;
+  return expected != nullptr ? expected : derived;
+}
+
+RecordEncoder::Expected RecordEncoder::encode_own_missing(std::size_t column, const Row& row) {
   Field& field = fields_[column];
   if (const Sensitive& sensitive = sensitive_[column]; sensitive.step != 0) {
     // It is read as a file that has a text for what is not known would write it.
@@ -180,22 +238,28 @@ RecordEncoder::Expected RecordEncoder::encode_missing(std::size_t column, const 
 
 RecordEncoder::Expected RecordEncoder::encode_number(Field& field, std::string_view cell, double* features,
                                                      double& out) {
-  ColumnFacts& facts = facts_[field.facts];
   const NumericColumn& column = field.numeric;
   if (column.missing &&
       std::find(column.missing->texts.begin(), column.missing->texts.end(), cell) != column.missing->texts.end()) {
     put_missing(field, features, out);
     return nullptr;
   }
-  const std::optional<double> value = column.date ? parse_date(cell, *column.date) : parse_number(cell, numbers_);
+  std::optional<double> value = column.date ? parse_date(cell, *column.date) : parse_number(cell, numbers_);
+  if (!value && column.limits == Limits::AsBounds) value = parse_limit(cell, numbers_);
   if (!value) return !column.missing && looks_missing(cell) ? &field.expected_declared : &field.expected;
-  facts.least = std::min(facts.least, *value);
-  facts.most = std::max(facts.most, *value);
-  if (*value < column.min || *value > column.max) {
+  return put_number(field, *value, out);
+}
+
+RecordEncoder::Expected RecordEncoder::put_number(Field& field, double value, double& out) {
+  ColumnFacts& facts = facts_[field.facts];
+  const NumericColumn& column = field.numeric;
+  facts.least = std::min(facts.least, value);
+  facts.most = std::max(facts.most, value);
+  if (value < column.min || value > column.max) {
     if (column.outside == Outside::Refuse) return &field.expected_inside;
     ++facts.clamped;
   }
-  out = scale(column, *value);
+  out = scale(column, value);
   return nullptr;
 }
 
@@ -217,6 +281,12 @@ RecordEncoder::Expected RecordEncoder::encode_group(const Sensitive& sensitive, 
 }
 
 RecordEncoder::Expected RecordEncoder::encode(std::size_t column, std::string_view cell, const Row& row) {
+  const Expected expected = encode_own(column, cell, row);
+  const Expected derived = derivations_.reads(column) ? derive(column, cell, row) : nullptr;
+  return expected != nullptr ? expected : derived;
+}
+
+RecordEncoder::Expected RecordEncoder::encode_own(std::size_t column, std::string_view cell, const Row& row) {
   if (const Sensitive& sensitive = sensitive_[column]; sensitive.step != 0) {
     if (Expected expected = encode_group(sensitive, cell, facts_[sensitive.facts], *row.group); expected != nullptr)
       return expected;

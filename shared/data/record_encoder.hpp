@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "shared/base/result.hpp"
+#include "shared/data/derivations.hpp"
 #include "shared/data/numbers.hpp"
 #include "shared/data/schema.hpp"
 #include "shared/models/linear_model.hpp"
@@ -25,7 +26,8 @@ struct ColumnFacts {
   std::vector<std::int64_t> counts;  // of each category or label value
 };
 
-/// Turns cells into numbers by a schema, from public bounds and lists alone.
+/// Turns cells into numbers by a schema, from public bounds and lists alone. A record's cells come one after the other,
+/// in the columns' order, before the next record's: a derived column is put where the last cell is that it comes from.
 class RecordEncoder {
  public:
   /// @param with_label false for files without the target, to predict on
@@ -49,6 +51,8 @@ class RecordEncoder {
   /// Encodes one cell of a record. Columns that the schema does not name are skipped.
   /// @return null if the cell is good
   [[nodiscard]] Expected encode(std::size_t column, std::string_view cell, const Row& row);
+  /// What a row that was too short has left behind is forgotten.
+  void next_row() { derivations_.next_row(); }
   /// The same of a cell that is known to hold nothing, however its column writes that.
   [[nodiscard]] Expected encode_missing(std::size_t column, const Row& row);
 
@@ -56,7 +60,7 @@ class RecordEncoder {
   /// Whether records have groups.
   [[nodiscard]] bool groups() const noexcept { return groups_; }
   [[nodiscard]] bool reads(std::size_t column) const {
-    return fields_[column].kind != Kind::Skipped || sensitive_[column].step != 0;
+    return fields_[column].kind != Kind::Skipped || sensitive_[column].step != 0 || derivations_.reads(column);
   }
   [[nodiscard]] const std::vector<ColumnFacts>& facts() const noexcept { return facts_; }
 
@@ -88,15 +92,24 @@ class RecordEncoder {
     std::vector<std::string> missing;
     std::string expected;
   };
+  /// Errors of a derived column say which it is.
+  void say_derived(std::size_t column, const std::string& name);
   [[nodiscard]] static Expected encode_group(const Sensitive& sensitive, std::string_view cell, ColumnFacts& facts,
                                              std::int32_t& group);
+  /// Encodes a cell of a column, derived ones included, that is not looked at for what comes from it.
+  [[nodiscard]] Expected encode_own(std::size_t column, std::string_view cell, const Row& row);
+  [[nodiscard]] Expected encode_own_missing(std::size_t column, const Row& row);
+  /// Takes a cell for what is derived of it, and encodes that.
+  [[nodiscard]] Expected derive(std::size_t column, std::optional<std::string_view> cell, const Row& row);
+  [[nodiscard]] Expected put_number(Field& field, double value, double& out);
   [[nodiscard]] Expected encode_field(Field& field, std::string_view cell, const Row& row);
   [[nodiscard]] Expected encode_number(Field& field, std::string_view cell, double* features, double& out);
   /// @pre the schema says what stands for missing values of this column
   void put_missing(const Field& field, double* features, double& out);
 
-  std::vector<Field> fields_;         // one a column of the file
-  std::vector<Sensitive> sensitive_;  // one a column of the file, which may be a feature besides
+  std::vector<Field> fields_;         // one a column of the file, then one a derived column
+  std::vector<Sensitive> sensitive_;  // likewise; a column may be a feature besides
+  Derivations derivations_;
   bool groups_ = false;
   std::vector<ColumnFacts> facts_;
   std::size_t width_ = 0;

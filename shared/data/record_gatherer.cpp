@@ -168,6 +168,7 @@ void RecordGatherer::end_row(TableProblems& problems) {
   }
   without_id_ = false;
   content_.clear();
+  encoder_->next_row();
   ++record_;
 }
 

@@ -2,6 +2,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "shared/data/column_name.hpp"
 
 namespace undertone::data {
 
@@ -13,6 +18,47 @@ const std::string& label_column(const Schema& schema) {
   if (const auto* binary = std::get_if<BinaryLabel>(&schema.label)) return binary->column;
   if (const auto* classes = std::get_if<ClassLabel>(&schema.label)) return classes->column;
   return std::get<NumericLabel>(schema.label).column.name;
+}
+
+std::vector<std::string> columns_of_file(const Schema& schema) {
+  std::vector<std::string> asked;
+  for (const FeatureColumn& column : schema.features) asked.push_back(name_of(column));
+  asked.push_back(label_column(schema));
+  for (const SensitiveColumn& column : schema.sensitive) asked.push_back(column.name);
+  return columns_behind(schema, std::move(asked));
+}
+
+std::vector<std::string> columns_behind(const Schema& schema, std::vector<std::string> asked) {
+  std::unordered_map<std::string, const DerivedColumn*> derived;
+  for (const DerivedColumn& column : schema.derived) derived.emplace(comparable_name(column.name), &column);
+  std::unordered_set<std::string> seen;
+  std::vector<std::string> out;
+  while (!asked.empty()) {
+    std::vector<std::string> sources;
+    for (const std::string& name : asked) {
+      const std::string comparable = comparable_name(name);
+      if (!seen.insert(comparable).second) continue;
+      if (const auto found = derived.find(comparable); found == derived.end()) {
+        out.push_back(name);
+      } else {
+        for (std::string& source : sources_of(*found->second)) sources.push_back(std::move(source));
+      }
+    }
+    asked = std::move(sources);
+  }
+  return out;
+}
+
+std::vector<DerivedColumn> derived_behind(const Schema& schema, const std::vector<std::string>& columns) {
+  std::set<std::string> wanted;
+  for (const std::string& column : columns) wanted.insert(comparable_name(column));
+  std::vector<DerivedColumn> out;
+  for (auto column = schema.derived.rbegin(); column != schema.derived.rend(); ++column) {  // sources stand before
+    if (!wanted.contains(comparable_name(column->name))) continue;
+    for (const std::string& source : sources_of(*column)) wanted.insert(comparable_name(source));
+    out.push_back(*column);
+  }
+  return out;
 }
 
 std::size_t class_count(const Schema& schema) {

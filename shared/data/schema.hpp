@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "shared/data/dates.hpp"
+#include "shared/data/derived_column.hpp"
 
 namespace undertone::data {
 
@@ -21,6 +22,9 @@ struct MissingRule {
 /// What is done with a value outside the public bounds or lists.
 enum class Outside { Clamp, Refuse };
 
+/// What is done with a cell that says that a value is below or above a limit: "<0.6", ">200", "<= 5".
+enum class Limits { Refuse, AsBounds };
+
 /// A numeric feature, scaled from its public bounds to [-1, 1].
 struct NumericColumn {
   std::string name;
@@ -29,6 +33,7 @@ struct NumericColumn {
   Outside outside = Outside::Clamp;
   std::optional<MissingRule> missing;  // none: a missing value is an error
   std::optional<DateFormat> date;      // a date counts as days since 1970-01-01, in bounds and values alike
+  Limits limits = Limits::Refuse;      // as bounds: "<0.6" counts as 0.6
   friend bool operator==(const NumericColumn&, const NumericColumn&) = default;
 };
 
@@ -80,11 +85,18 @@ struct Schema {
   std::variant<BinaryLabel, NumericLabel, ClassLabel> label;
   std::vector<FeatureColumn> features;
   std::vector<SensitiveColumn> sensitive = {};
+  std::vector<DerivedColumn> derived = {};  // label, features and sensitive columns may be among them
   friend bool operator==(const Schema&, const Schema&) = default;
 };
 
 [[nodiscard]] const std::string& name_of(const FeatureColumn& column);
 [[nodiscard]] const std::string& label_column(const Schema& schema);
+/// The columns that a file must have, each once: of label, features and sensitive columns, or what these come from.
+[[nodiscard]] std::vector<std::string> columns_of_file(const Schema& schema);
+/// The derived columns that some columns are or come from, the last of the schema first.
+[[nodiscard]] std::vector<DerivedColumn> derived_behind(const Schema& schema, const std::vector<std::string>& columns);
+/// The same of some columns alone. @param columns of the file, or derived
+[[nodiscard]] std::vector<std::string> columns_behind(const Schema& schema, std::vector<std::string> columns);
 /// How many values the label has: 0 of a number.
 [[nodiscard]] std::size_t class_count(const Schema& schema);
 /// How many numbers a record's features become.

@@ -7,6 +7,7 @@
 #include "shared/base/plain_text.hpp"
 #include "shared/data/column_name.hpp"
 #include "shared/data/record_encoder.hpp"
+#include "shared/jobs/derived_section.hpp"
 
 namespace undertone::jobs {
 namespace {
@@ -49,15 +50,8 @@ NumericColumn parse_numeric(config::Section& section) {
   NumericColumn column;
   column.name = section.text("column", "the column's name in the file's header");
   if (section.has("date")) {
-    column.date = section.choice<DateFormat>(
-        "date",
-        {{data::kDateForms[0].pattern, data::kDateForms[0].format},
-         {data::kDateForms[1].pattern, data::kDateForms[1].format},
-         {data::kDateForms[2].pattern, data::kDateForms[2].format},
-         {data::kDateForms[3].pattern, data::kDateForms[3].format},
-         {data::kDateForms[4].pattern, data::kDateForms[4].format},
-         {data::kDateForms[5].pattern, data::kDateForms[5].format}},
-        "the column holds dates of this form; min, max and missing.value are then dates too");
+    column.date = parse_date_format(
+        section, "date", "the column holds dates of this form; min, max and missing.value are then dates too");
   }
   const char* about_min = "public lower bound; scaled to -1";
   const char* about_max = "public upper bound; scaled to 1";
@@ -65,8 +59,11 @@ NumericColumn parse_numeric(config::Section& section) {
     column.min = parse_date_bound(section, "min", *column.date, about_min);
     column.max = parse_date_bound(section, "max", *column.date, about_max);
   } else {
-    column.min = section.number("min", -kBoundMax, kBoundMax, about_min);
-    column.max = section.number("max", -kBoundMax, kBoundMax, about_max);
+    // Of dates these are days since 1970.
+    column.min = section.number("min", column.date ? data::kDaysMin : -kBoundMax,
+                                column.date ? data::kDaysMax : kBoundMax, about_min);
+    column.max = section.number("max", column.date ? data::kDaysMin : -kBoundMax,
+                                column.date ? data::kDaysMax : kBoundMax, about_max);
   }
   if (!(column.min < column.max)) {
     section.problem("max", fmt::format("expected more than min {}, got {}", column.min, column.max));
@@ -78,6 +75,13 @@ NumericColumn parse_numeric(config::Section& section) {
     column.outside = section.choice<data::Outside>(
         "outside", {{"clamp", data::Outside::Clamp}, {"refuse", data::Outside::Refuse}},
         "values outside the bounds are clamped and counted for the owner (default), or an error");
+  }
+  if (section.has("limits")) {
+    column.limits = section.choice<data::Limits>(
+        "limits", {{"refuse", data::Limits::Refuse}, {"bound", data::Limits::AsBounds}},
+        "a cell such as <0.6 or >200 is an error (default), or counts as the limit that it names");
+    if (column.date && column.limits != data::Limits::Refuse)
+      section.problem("limits", "expected none: the column holds dates");
   }
   if (section.has("missing")) {
     column.missing = parse_missing(
@@ -91,11 +95,26 @@ NumericColumn parse_numeric(config::Section& section) {
   return column;
 }
 
-CategoricalColumn parse_categorical(config::Section& section) {
+/// @param width of the features before it
+CategoricalColumn parse_categorical(config::Section& section, const DerivedByName& all, std::size_t width) {
   CategoricalColumn column;
   column.name = section.text("column", "the column's name in the file's header");
-  column.categories = section.texts("categories", "the public list of values; each becomes a feature in {0, 1}",
-                                    {1, kCategoriesMax, true});
+  const char* about =
+      "the public list of values; each becomes a feature in {0, 1}. \"all\": every value of a derived column";
+  if (section.holds_text("categories")) {
+    (void)section.one_of("categories", {"all"}, about);
+    const data::DerivedColumn* const derived = all.find(column.name);
+    const std::size_t count = derived == nullptr ? 0 : all.values(*derived).list.size();
+    if (width + count > kFeaturesMax) {  // many short texts may mean many long lists
+      section.problem("categories", fmt::format("expected at most {} encoded features in all", kFeaturesMax));
+    } else if (count > 0) {
+      column.categories = all.values(*derived).list;
+    } else if (!section.recording())
+      section.problem("categories", "expected a list: the values of this column are not known from the schema");
+  } else {
+    column.categories = section.texts("categories", about, {1, kCategoriesMax, true});
+  }
+  check_reads_list(section, all, column.name, "categories", column.categories);
   if (section.has("others_allowed")) {
     column.others_allowed = section.boolean(
         "others_allowed", "a value that is not listed sets no feature, instead of being an error (default false)");
@@ -140,11 +159,23 @@ data::SensitiveColumn parse_sensitive(config::Section& section) {
   return column;
 }
 
-void parse_sensitive_columns(config::Section& section, data::Schema& schema) {
+void parse_sensitive_columns(config::Section& section, const DerivedByName& derived, data::Schema& schema) {
   if (!section.has("sensitive")) return;
-  std::set<std::string> features;
-  for (const data::FeatureColumn& column : schema.features)
-    features.insert(data::comparable_name(data::name_of(column)));
+  // What a feature or the label comes from, it tells, whatever it is called.
+  const auto behind = [&schema](std::vector<std::string> columns) {
+    std::set<std::string> out;
+    for (const std::string& column : data::columns_behind(schema, std::move(columns)))
+      out.insert(data::comparable_name(column));
+    return out;
+  };
+  const auto meet = [](const std::set<std::string>& one, const std::set<std::string>& other) {
+    return std::any_of(one.begin(), one.end(), [&other](const std::string& name) { return other.contains(name); });
+  };
+  std::vector<std::string> read;
+  read.reserve(schema.features.size());
+  for (const data::FeatureColumn& column : schema.features) read.push_back(data::name_of(column));
+  const std::set<std::string> features = behind(std::move(read));
+  const std::set<std::string> label = behind({data::label_column(schema)});
   std::set<std::string> names;
   for (config::Section sensitive :
        section.objects("sensitive", 1, kSensitiveMax,
@@ -152,12 +183,16 @@ void parse_sensitive_columns(config::Section& section, data::Schema& schema) {
                        "Of several columns every combination of their values is a group")) {
     schema.sensitive.push_back(parse_sensitive(sensitive));
     const data::SensitiveColumn& column = schema.sensitive.back();
+    check_reads_list(sensitive, derived, column.name, "categories", column.categories);
     const std::string name = data::comparable_name(column.name);
     if (!names.insert(name).second) sensitive.problem("column", "stands twice");
-    if (name == data::comparable_name(data::label_column(schema))) sensitive.problem("column", "is the label");
-    if (features.count(name) != 0 && !column.also_feature)
-      sensitive.problem("column",
-                        "is a feature, too: models would read it. If that is meant, add \"also_feature\": true");
+    const std::set<std::string> own = behind({column.name});
+    if (meet(own, label)) sensitive.problem("column", "is the label, or the label comes from what it comes from");
+    if (meet(own, features) && !column.also_feature)
+      sensitive.problem(
+          "column",
+          "is a feature, too, or a feature comes from what it comes from: models would read it. If that is "
+          "meant, add \"also_feature\": true");
     sensitive.finish();
   }
   if (data::group_count(schema) > data::kGroupsMax)
@@ -182,6 +217,7 @@ Json to_json(const NumericColumn& column) {
   out["min"] = shown(column.min);
   out["max"] = shown(column.max);
   if (column.outside == data::Outside::Refuse) out["outside"] = "refuse";
+  if (column.limits == data::Limits::AsBounds) out["limits"] = "bound";
   if (column.missing) {
     out["missing"] = {{"texts", column.missing->texts},
                       {"value", shown(column.missing->value)},
@@ -194,6 +230,8 @@ Json to_json(const NumericColumn& column) {
 
 data::Schema parse_schema(config::Section section) {
   data::Schema schema;
+  schema.derived = parse_derived(section);
+  const DerivedByName derived(schema.derived);
   config::Section label = section.object("label", "the target");
   const char* about_classes = "of softmax and network: the public list of values, in order";
   const config::TextCounts classes{2, kCategoriesMax, true};
@@ -201,24 +239,33 @@ data::Schema parse_schema(config::Section section) {
     const data::BinaryLabel binary{
         label.text("column", "the column's name; with min and max instead of negative and positive, a numeric target"),
         label.text("negative", "the value that counts as -1"), label.text("positive", "the value that counts as 1")};
+    check_reads_list(label, derived, binary.column, "positive", {binary.negative, binary.positive});
     if (binary.negative == binary.positive) label.problem("positive", "expected a value other than the negative one");
     schema.label = binary;
     if (label.recording() && label.has("classes")) (void)label.texts("classes", about_classes, classes);
   } else if (label.has("classes")) {
-    schema.label =
-        data::ClassLabel{label.text("column", "the column's name"), label.texts("classes", about_classes, classes)};
+    const data::ClassLabel several{label.text("column", "the column's name"),
+                                   label.texts("classes", about_classes, classes)};
+    check_reads_list(label, derived, several.column, "classes", several.classes);
+    schema.label = several;
   } else {
-    schema.label = data::NumericLabel{parse_numeric(label)};
+    const data::NumericLabel number{parse_numeric(label)};
+    check_reads_number(label, derived, number.column);
+    schema.label = number;
   }
   label.finish();
   std::set<std::string> names = {data::label_column(schema)};
+  std::size_t width = 0;
   for (config::Section feature : section.objects("features", 1, kFeaturesMax, "in this order")) {
     if (feature.has("categories")) {
-      schema.features.emplace_back(parse_categorical(feature));
+      schema.features.emplace_back(parse_categorical(feature, derived, width));
       if (feature.recording()) (void)parse_numeric(feature);
     } else {
-      schema.features.emplace_back(parse_numeric(feature));
+      NumericColumn column = parse_numeric(feature);
+      check_reads_number(feature, derived, column);
+      schema.features.emplace_back(std::move(column));
     }
+    width += data::encoded_width(schema.features.back());
     if (!names.insert(data::name_of(schema.features.back())).second) feature.problem("column", "stands twice");
     feature.finish();
   }
@@ -226,7 +273,7 @@ data::Schema parse_schema(config::Section section) {
     section.problem("features", fmt::format("expected at most {} encoded features, got {}", kFeaturesMax,
                                             data::encoded_width(schema)));
   }
-  parse_sensitive_columns(section, schema);
+  parse_sensitive_columns(section, derived, schema);
   section.finish();
   return schema;
 }
@@ -281,6 +328,7 @@ Json to_json(const data::Schema& schema) {
   }
   Json out = {{"label", std::move(label)}, {"features", std::move(features)}};
   for (const data::SensitiveColumn& column : schema.sensitive) out["sensitive"].push_back(to_json(column));
+  for (const data::DerivedColumn& column : schema.derived) out["derived"].push_back(to_json(column));
   return out;
 }
 

@@ -6,6 +6,7 @@
 
 #include "shared/base/contained.hpp"
 #include "shared/base/plain_text.hpp"
+#include "shared/data/schema_part.hpp"
 #include "shared/jobs/round_spec.hpp"
 #include "shared/planning/answer_work.hpp"
 #include "shared/sealed/round_layout.hpp"
@@ -604,7 +605,12 @@ SiloMachine::Workspace& SiloMachine::workspace(const RunId& run, const jobs::Job
     return job.person ? make_person_sums(*job.model, job.person->form) : make_record_sums(*job.model);
   };
   Workspace made{run, job.model ? sums_of() : nullptr, std::nullopt, std::nullopt};
-  if (job.projection) made.projected = job.projection->project(setup_.dataset);
+  if (job.schema != setup_.facts.schema) {
+    const std::optional<std::vector<Eigen::Index>> part = data::part_of(job.schema, setup_.facts.schema);
+    UNDERTONE_CHECK(part);  // it was accepted
+    made.projected = data::with_features(setup_.dataset, *part);
+  }
+  if (job.projection) made.projected = job.projection->project(made.projected ? *made.projected : setup_.dataset);
   return workspace_.emplace(std::move(made));
 }
 

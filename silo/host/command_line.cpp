@@ -193,6 +193,9 @@ int silo_main(int argc, char** argv, const char* program, crypto::NoiseKind nois
   takes_source(add_command, added.source);
   add_command->add_option("--schema", added.schema, "a JSON file with label and features, a draft, or a job")
       ->required();
+  add_command->add_option(
+      "--map", added.map,
+      "a JSON file with \"map\": how this table's names, words, units and dates become the schema's");
   add_command->add_option("--holdout-fraction", added.holdout_fraction, "of the records, kept for evaluation")
       ->check(CLI::Range(0.0, 0.9));
   add_command->add_option("--holdout-seed", added.holdout_seed, "chooses them")->capture_default_str();
@@ -208,6 +211,9 @@ int silo_main(int argc, char** argv, const char* program, crypto::NoiseKind nois
       ->add_option("--without-id", added.without_id,
                    "a record without an id: refuse (default), or alone, which makes it a person of its own")
       ->check(CLI::IsMember({"refuse", "alone"}));
+  CLI::App* moved = add(*dataset, "moved", "Say that a ledger and its head were moved, and that no copy is left",
+                        [&] { return move_dataset(options); });
+  moved->add_option("name", options.dataset, "of the data set; may be left out if there is one");
   bool publish = false;
   CLI::App* amend =
       add(*dataset, "amend", "Accept a data set's present content for its ledger; all spending is carried over",

@@ -390,6 +390,13 @@ int add_dataset(const OwnerOptions& options, const NewDataset& added) {
   const bool is_csv = std::holds_alternative<CsvSource>(source->source);
   if (is_csv && schema->root.contains("data") && schema->root.contains("file")) entry["file"] = schema->root.at("file");
   entry["snapshots"] = (ledger.parent_path() / "snapshots").string();
+  if (!added.map.empty()) {
+    const Result<Document> map = read_document(added.map);
+    if (!map) return fail(map.error());
+    if (!map->root.is_object() || !map->root.contains("map"))
+      return fail({ErrorCode::InvalidConfig, fmt::format("{}: expected an object with \"map\"", added.map.string())});
+    entry["map"] = map->root.at("map");
+  }
   entry["schema"] = fields;
   const std::optional<double> share = holdout_fraction(added.holdout_fraction);
   if (!share) return fail({ErrorCode::InvalidArgument, "expected a share from 0 to 0.9: nothing was added"}, kUsage);
@@ -551,6 +558,23 @@ int amend_dataset(const OwnerOptions& options, bool publish_holdout) {
         dataset->name);
   }
   if (dataset->snapshots) remove_other_snapshots(*dataset, taken->table);
+  return kDone;
+}
+
+int move_dataset(const OwnerOptions& options) {
+  const Result<SiloConfig> config = load_silo_config(options.config);
+  if (!config) return fail(config.error());
+  const Result<const DatasetConfig*> named = the_dataset(*config, options.dataset);
+  if (!named) return fail(named.error(), kUsage);
+  if (!ledger_has_begun(**named))
+    return fail({ErrorCode::InvalidArgument, fmt::format("the data set \"{}\" has no ledger yet", (*named)->name)},
+                kNo);
+  if (const Status moved = move_ledger(**named); !moved) return fail(moved.error());
+  fmt::print(
+      "The ledger of \"{}\" belongs to {} from now on. You have said that no copy of it is left anywhere else: an "
+      "agent that "
+      "serves one would spend the budget of these records a second time.\n",
+      (*named)->name, (*named)->ledger.string());
   return kDone;
 }
 

@@ -10,8 +10,10 @@
 
 #include "shared/base/byte_stream.hpp"
 #include "shared/base/files.hpp"
+#include "shared/base/plain_text.hpp"
 #include "shared/data/csv_reader.hpp"
 #include "shared/data/snapshot.hpp"
+#include "shared/jobs/derived_section.hpp"
 #include "silo/owner/snapshots.hpp"
 
 namespace undertone::silo {
@@ -40,6 +42,12 @@ Digest sensitive_digest(const SigningKey& key, const data::Schema& schema) {
     bytes.u64(column.merged.size());
     for (const std::vector<std::string>& together : column.merged) texts(together);
   }
+  // Other rules under the same names make other groups. A schema without any keeps the digest that it had.
+  std::vector<std::string> names;
+  names.reserve(schema.sensitive.size());
+  for (const data::SensitiveColumn& column : schema.sensitive) names.push_back(column.name);
+  for (const data::DerivedColumn& column : data::derived_behind(schema, names))
+    bytes.text(jobs::to_json(column).dump());
   return key.keyed_digest("sensitive columns:1", bytes.bytes());
 }
 
@@ -325,12 +333,72 @@ Error of_ledger(Error error) {
   return error;
 }
 
+std::filesystem::path place_file(const DatasetConfig& config) { return config.ledger.string() + ".place"; }
+
+namespace {
+
+/// A file by its folder, which is there whether or not the file is.
+std::string resolved(const std::filesystem::path& file) {
+  std::error_code unresolved;
+  const std::filesystem::path whole = std::filesystem::absolute(file, unresolved);
+  return (std::filesystem::weakly_canonical(whole.parent_path(), unresolved) / whole.filename()).string();
+}
+
+/// The ledger's file and its head's, a line each.
+std::string place_of(const DatasetConfig& config) {
+  return resolved(config.ledger) + "\n" + resolved(config.ledger_head) + "\n";
+}
+
+/// Where the ledger was served last; empty where nobody knows.
+Result<std::vector<std::string>> known_place(const DatasetConfig& config) {
+  constexpr std::size_t kPlaceBytesMax = 1U << 16U;
+  const std::filesystem::path file = place_file(config);
+  std::vector<std::string> out;
+  if (!std::filesystem::exists(file) || !ledger_has_begun(config)) return out;
+  UNDERTONE_TRY(const std::string text, read_file(file, kPlaceBytesMax));
+  for (std::size_t from = 0, to = 0; (to = text.find('\n', from)) != std::string::npos; from = to + 1)
+    out.push_back(text.substr(from, to - from));
+  return out;
+}
+
+/// @pre the ledger is locked
+Status check_place(const DatasetConfig& config) {
+  const std::string here = place_of(config);
+  UNDERTONE_TRY(const std::vector<std::string> known, known_place(config));
+  if (known.size() != 2) return write_file_atomically(place_file(config), here);
+  if (known[0] + "\n" + known[1] + "\n" == here) return {};
+  return Error{
+      ErrorCode::LedgerRolledBack,
+      fmt::format("{}: this ledger belongs to {}, with its head {}, and you open it at another place. A copy of a "
+                  "ledger would spend its budget a second time. If you moved it, and nothing is left where it was, "
+                  "say so: `undertone-silo dataset moved {}`",
+                  config.ledger.string(), plain_text(known[0]), plain_text(known[1]), config.name)};
+}
+
+}  // namespace
+
+Status move_ledger(const DatasetConfig& config) {
+  UNDERTONE_TRY(const FileLock lock, FileLock::acquire(config.ledger.string() + ".lock"));
+  UNDERTONE_TRY(const std::vector<std::string> known, known_place(config));
+  const std::vector<std::string> here = {resolved(config.ledger), resolved(config.ledger_head)};
+  for (std::size_t i = 0; i < known.size() && i < here.size(); ++i) {
+    if (known[i] != here[i] && std::filesystem::exists(known[i]))
+      return Error{
+          ErrorCode::InvalidArgument,
+          fmt::format("{} is still there: a ledger that was moved leaves nothing behind. Take it away first, and see "
+                      "that no agent serves it",
+                      plain_text(known[i]))};
+  }
+  return write_file_atomically(place_file(config), place_of(config));
+}
+
 Result<LedgerFiles> open_ledger_files(const DatasetConfig& config) {
   for (const std::filesystem::path& file : {config.ledger, config.ledger_head, config.ledger_key}) {
     UNDERTONE_TRY(make_folder_for(file));
   }
   UNDERTONE_TRY(FileLock lock, FileLock::acquire(config.ledger.string() + ".lock"));
   UNDERTONE_TRY(FileLock head_lock, FileLock::acquire(config.ledger_head.string() + ".lock"));
+  UNDERTONE_TRY(check_place(config));
   if (!std::filesystem::exists(config.ledger_key) && std::filesystem::exists(config.ledger)) {
     return Error{ErrorCode::InvalidConfig,
                  fmt::format("{}: the key of an existing ledger is missing", config.ledger_key.string())};

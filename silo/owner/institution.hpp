@@ -56,6 +56,13 @@ struct LedgerFiles {
 /// Makes folders, key and file where they are missing. @return an error where another process holds the ledger
 [[nodiscard]] Result<LedgerFiles> open_ledger_files(const DatasetConfig& config);
 
+/// Where the files of a ledger are, beside it: a copy of the folder that is opened at another path is noticed, since
+/// its budget is already the first one's to spend. What has the same paths on another machine is not.
+[[nodiscard]] std::filesystem::path place_file(const DatasetConfig& config);
+/// Says that the ledger was moved to where the configuration has it. @return an error while its files are still seen
+/// where they were
+[[nodiscard]] Status move_ledger(const DatasetConfig& config);
+
 /// A ledger as it is on disk, read beside a running agent.
 struct LedgerView {
   std::unique_ptr<SigningKey> key;

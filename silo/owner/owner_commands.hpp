@@ -72,6 +72,7 @@ struct DraftedDataset {
 struct NewDataset {
   SourceOptions source = {};
   std::filesystem::path schema = {};  // a JSON file: {"label", "features"}, a job or a draft, which have them as "data"
+  std::filesystem::path map = {};     // a JSON file {"map": [...]}: how columns become the schema's; empty: they are
   std::optional<double> holdout_fraction = {};  // none: the owner is asked
   std::uint64_t holdout_seed = 1;
   bool holdout_public = false;
@@ -87,6 +88,8 @@ struct NewDataset {
 [[nodiscard]] int remove_dataset(const OwnerOptions& options);
 /// Records that the owner changed the data set. @see Ledger::amend for `publish_holdout`
 [[nodiscard]] int amend_dataset(const OwnerOptions& options, bool publish_holdout);
+/// Says that a data set's ledger was moved with its head, and that no copy is left where they were.
+[[nodiscard]] int move_dataset(const OwnerOptions& options);
 /// What a filter is given.
 struct FilterGrant {
   std::optional<double> epsilon;  // both, or neither with `everything`

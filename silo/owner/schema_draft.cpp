@@ -19,6 +19,9 @@ using data::ColumnSurvey;
 constexpr std::size_t kCategoriesDrafted = 100;
 constexpr std::size_t kClassesDrafted = 20;
 constexpr std::size_t kNameShown = 60;
+constexpr const char* kDeriveTexts =
+    ". If they are codes, such as diagnoses, the schema may derive a column of them: \"merge\" by a public list, or "
+    "\"buckets\" by a public hash";
 constexpr std::size_t kFewValues = 6;  // of whole numbers that may be codes
 
 constexpr const char* kNote =
@@ -191,8 +194,10 @@ void remark_number(const ColumnSurvey& column, const data::CsvSurvey& survey, bo
                                         "may know that they occur";
     say(column.limits > 0
             ? fmt::format(
-                  "{} of {} cells are numbers, and {} say that a value is below or above a limit: write a number "
-                  "in place of each limit, one that says nothing about the data; not numbers: {}",
+                  "{} of {} cells are numbers, and {} say that a value is below or above a limit: \"limits\": "
+                  "\"bound\" "
+                  "in the schema counts each as the limit that it names; or list them in \"texts\" of \"missing\" if "
+                  "everybody may know that they occur; not numbers: {}",
                   numbers, column.cells, column.limits, others)
             : fmt::format("{} of {} cells are numbers, not: {}; {}", numbers, column.cells, others, mend));
   }
@@ -297,6 +302,24 @@ std::string said_of(const Guess& guessed) {
   if (guessed.dates.empty()) return "a number";
   if (guessed.is_ambiguous()) return "dates, MM/DD/YYYY or DD/MM/YYYY: no day in it tells which; write one";
   return fmt::format("dates {}", guessed.dates.front()->pattern);
+}
+
+/// Two dates of a record are worth less to a model than the time between them.
+void remark_durations(const data::CsvSurvey& survey, std::vector<std::string>& remarks) {
+  std::vector<const ColumnSurvey*> dated;
+  for (const ColumnSurvey& column : survey.columns) {
+    if (!column.name.empty() && guess(column, survey).kind == Kind::Date) dated.push_back(&column);
+  }
+  if (dated.size() < 2) return;
+  const Guess first = guess(*dated[0], survey);
+  const Json example = {{"column", "years"},
+                        {"how", "years_between"},
+                        {"from", {dated[0]->name, dated[1]->name}},
+                        {"date", first.dates.front()->pattern}};
+  remarks.push_back(
+      fmt::format("{} columns hold dates: an age or a stay is derived from two of them, and is a column like others: "
+                  "\"derived\": [{}] beside \"features\", with a feature \"years\" and its bounds",
+                  dated.size(), example.dump()));
 }
 
 Result<SchemaDraft> with_label(const data::CsvSurvey& survey, const ColumnSurvey& column, SchemaDraft draft) {
@@ -424,11 +447,15 @@ Result<SchemaDraft> draft_schema(const data::CsvSurvey& survey, const std::strin
             column.name));
     } else if (guessed.kind == Kind::Text) {
       const std::string shape = common_shape(column);
-      left_out(shape.empty()
-                   ? "it holds too many different texts to be a category: names, identifiers or free text"
-                   : "its cells are no numbers and no dates of a form that is read: " + likeness(column, shape));
+      left_out(
+          shape.empty()
+              ? std::string("it holds too many different texts to be a category: names, identifiers or free text") +
+                    kDeriveTexts
+              : "its cells are no numbers and no dates of a form that is read: " + likeness(column, shape));
     } else if (guessed.kind == Kind::Code) {
-      left_out("its digits begin with zeros, which codes do and amounts do not, and there are too many to list");
+      left_out(std::string(
+                   "its digits begin with zeros, which codes do and amounts do not, and there are too many to list") +
+               kDeriveTexts);
     } else if (guessed.kind == Kind::Category) {
       if (Json made = categorical(column, draft.remarks); !made.is_null()) features.push_back(std::move(made));
     } else {
@@ -453,6 +480,7 @@ Result<SchemaDraft> draft_schema(const data::CsvSurvey& survey, const std::strin
     }
   }
   draft.document["data"]["features"] = std::move(features);
+  remark_durations(survey, draft.remarks);
   if (label.empty()) {
     draft.remarks.emplace_back("the label was not named: give --label COLUMN, or write it yourself");
     return draft;

@@ -6,6 +6,7 @@
 #include "shared/jobs/schema_section.hpp"
 #include "shared/jobs/simulation_section.hpp"
 #include "shared/net/session_config.hpp"
+#include "silo/owner/map_section.hpp"
 
 namespace undertone::silo {
 namespace {
@@ -112,8 +113,7 @@ Policy parse_policy(config::Section section) {
                 "what the coordinator and its operators are told of a refusal: none: that there is one; kind "
                 "(default): "
                 "one word of policy, counts, budget, schema, shuffler, owner; full: your sentences, with the numbers "
-                "in "
-                "them")
+                "in them, and in what your schema differs from the job's")
           : ExplainRefusals::Kind;
   section.finish();
   return {std::move(models),
@@ -293,6 +293,9 @@ DatasetConfig parse_dataset(config::Section& section, const std::filesystem::pat
   if (!section.recording() && !out.snapshots && !std::holds_alternative<CsvSource>(out.source))
     section.problem("snapshots",
                     "expected a folder: what a database or a Parquet file gives is served from a snapshot");
+  out.map = parse_map(section);
+  if (!out.map.empty() && !out.snapshots && !section.recording())
+    section.problem("map", "expected none without snapshots: it is a snapshot that has the schema's columns");
   out.schema = jobs::parse_schema(section.object("schema", "as a job's data"));
   if (section.has("person"))
     out.person = parse_person(section.object(

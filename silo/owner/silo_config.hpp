@@ -18,6 +18,7 @@
 #include "shared/net/session.hpp"
 #include "silo/policy/permit.hpp"
 #include "silo/policy/policy.hpp"
+#include "silo/sources/mapped_table.hpp"
 #include "silo/sources/source.hpp"
 
 namespace undertone::silo {
@@ -29,6 +30,8 @@ struct DatasetConfig {
   /// The folder of what is served, a copy of the source's rows as they were when the data set was added or amended.
   /// None: the source is a file that is read at every start, and has to stay as it is.
   std::optional<std::filesystem::path> snapshots = {};
+  /// How the source's columns become the schema's, when a snapshot is made.
+  std::vector<ColumnMapping> map = {};
   data::Schema schema;
   data::SplitRule split;
   bool holdout_public = false;

@@ -68,9 +68,7 @@ std::vector<std::string> wanted_columns(const DatasetConfig& config) {
         std::any_of(out.begin(), out.end(), [&](const std::string& one) { return data::is_same_name(one, name); });
     if (!there) out.push_back(name);
   };
-  for (const data::FeatureColumn& column : config.schema.features) add(data::name_of(column));
-  add(data::label_column(config.schema));
-  for (const data::SensitiveColumn& column : config.schema.sensitive) add(column.name);
+  for (const std::string& column : data::columns_of_file(config.schema)) add(column);
   if (const auto* mark = std::get_if<data::RowMark>(&config.declared_public)) add(mark->column);
   if (config.person) add(config.person->column);
   return out;
@@ -170,12 +168,16 @@ Result<Frozen> freeze(const DatasetConfig& config, const SigningKey& key, const 
     return file.write(bytes);
   });
   Frozen out;
+  const auto read_into = [&](data::TableSink& sink) {
+    MappedTable mapped(config.map, numbers_of(config.source), sink);
+    return read_source_into(config.source, progress, mapped);
+  };
   if (config.person) {
     IdsAsKeys keys(config, key, writer);
-    UNDERTONE_TRY(read_source_into(config.source, progress, keys));
+    UNDERTONE_TRY(read_into(keys));
     out.near_ids = keys.near();
   } else {
-    UNDERTONE_TRY(read_source_into(config.source, progress, writer));
+    UNDERTONE_TRY(read_into(writer));
   }
   UNDERTONE_TRY(out.rows, writer.finish());
   out.file =

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "shared/data/schema_part.hpp"
+#include "shared/jobs/schema_difference.hpp"
 #include "shared/releases/choice_time.hpp"
 
 namespace undertone::silo {
@@ -107,8 +109,9 @@ std::vector<Objection> objections_to_terms(const Policy& policy, const DatasetFa
                : "this is the test build of the agent: it draws seeded noise and takes part in test jobs only");
   }
   if (job.shuffle) check_shuffle(policy, job, out);
-  if (job.schema != facts.schema)
-    out.push_back({ObjectionKind::Schema, "the job's schema is not the schema of the data set"});
+  if (!data::part_of(job.schema, facts.schema))
+    out.push_back({ObjectionKind::Schema, "the job's schema is not that of the data set, nor a part of it: " +
+                                              jobs::schema_difference(job.schema, facts.schema)});
   const releases::SiloFacts& claimed = member.facts;
   check_counts(policy, facts, claimed, out);
   if (job.cohort.size() < policy.cohort_min) {

@@ -1,4 +1,6 @@
 #include <array>
+#include <bit>
+#include <charconv>
 #include <cmath>
 
 #include "shared/data/csv_reader.hpp"
@@ -11,6 +13,28 @@ namespace undertone::fuzz {
 namespace {
 
 using namespace data;
+
+/// Every rule of derived columns: from cells, and from one another.
+Schema derived_schema() {
+  const MissingRule missing{{""}, 40.0, true};
+  Schema out;
+  out.label = BinaryLabel{"y", "no", "yes"};
+  out.derived = {{"age", TimeBetween{"since", "until", DateFormat::DateAndTime, TimeBetween::Unit::Years}, {"", "NA"}},
+                 {"month", DatePart{"until", DateFormat::YearMonthDay, DatePart::Part::Month}, {"", "NA"}},
+                 {"weekday", DatePart{"since", DateFormat::YearMonthDay, DatePart::Part::Weekday}, {"", "NA"}},
+                 {"log", Logarithm{"crp", 0.5}, {""}},
+                 {"group", Bins{"age", {18.0, 65.0}, names_of_bins({18.0, 65.0})}, {""}},
+                 {"merged", Merged{"sex", {{"f", {"female"}, {"f", "fe"}}, {"m", {}, {"m"}}}, "other"}, {""}},
+                 {"bucket", Buckets{"merged", 3}, {""}}};
+  out.features = {NumericColumn{"age", 0.0, 120.0, Outside::Clamp, missing, {}},
+                  NumericColumn{"weekday", 1.0, 7.0, Outside::Refuse, MissingRule{{""}, 1.0, false}, {}},
+                  NumericColumn{"log", -5.0, 5.0, Outside::Clamp, MissingRule{{""}, 0.0, false}, {}},
+                  NumericColumn{"crp", 0.0, 100.0, Outside::Clamp, missing, {}, Limits::AsBounds},
+                  CategoricalColumn{"month", {"1", "2", "12"}, true},
+                  CategoricalColumn{"group", names_of_bins({18.0, 65.0}), true},
+                  CategoricalColumn{"bucket", {"bucket 1", "bucket 2", "bucket 3"}, true}};
+  return out;
+}
 
 /// Every kind of column and of label.
 std::array<Schema, 3> schemas() {
@@ -54,7 +78,15 @@ void check_cell(std::string_view text) {
   for (const bool comma : {false, true}) {
     const std::optional<double> plain = parse_number(text, {comma, false});
     UNDERTONE_CHECK(!plain || parse_number(text, {comma, true}) == plain);
+    UNDERTONE_CHECK(!plain || !parse_limit(text, {comma, false}));
   }
+  double slowly = 0.0;  // what is read fast is what the library reads, to the bit
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), slowly);
+  const bool whole = code == std::errc{} && end == text.data() + text.size() && std::isfinite(slowly);
+  const std::optional<double> read = parse_number(text, {});
+  if (text.find_first_of("+,") == std::string_view::npos)
+    UNDERTONE_CHECK(read.has_value() == whole &&
+                    (!whole || std::bit_cast<std::uint64_t>(*read) == std::bit_cast<std::uint64_t>(slowly)));
 }
 
 /// An institution's table: the first byte chooses the schema and whether it has labels, the second the dialect.
@@ -65,7 +97,9 @@ void csv(std::string_view input) {
   if (input.size() < 2) return;
   const auto choice = static_cast<unsigned char>(input.front());
   const std::string_view text = input.substr(2);
-  const Schema& schema = kSchemas[choice % kSchemas.size()];
+  static const Schema kDerived = derived_schema();
+  const bool derived = choice % 64 >= 48;
+  const Schema& schema = derived ? kDerived : kSchemas[choice % kSchemas.size()];
   CsvOptions options;
   options.with_label = choice < 128;
   options.dialect = dialect_of(static_cast<unsigned char>(input[1]));

@@ -20,6 +20,8 @@ __all__ = [
     "AlgorithmStagePhase",
     "AlgorithmVertices",
     "Data",
+    "DataDerived",
+    "DataDerivedGroup",
     "DataFeature",
     "DataFeatureMissing",
     "DataLabel",
@@ -59,6 +61,75 @@ __all__ = [
     "StatisticsQuestionMoments",
     "Wire",
 ]
+
+
+@dataclass(kw_only=True)
+class DataDerivedGroup(Section):
+    r"""One group of data, derived.
+
+    Parameters
+    ----------
+    name : str
+        The value that these become.
+    values : list[str], optional
+        These texts.
+    prefixes : list[str], optional
+        Every text that begins so, such as C50 of C50.1; a longer one goes first.
+    """
+
+    name: str
+    values: list[str] | None = None
+    prefixes: list[str] | None = None
+    _keys = ("name", "values", "prefixes")
+
+
+@dataclass(kw_only=True)
+class DataDerived(Section):
+    r"""One derived of data.
+
+    Parameters
+    ----------
+    column : str
+        The name that label, features and sensitive columns know it by.
+    how : {"days_between", "years_between", "year", "month", "weekday", "log", "bins", "merge", "buckets"}
+        The public rule: the time between two dates (a year has 365.25 days), a part of a date (weekdays from 1,
+        Monday), a natural logarithm, the bin of a number, the group that a list puts a text into, or one of some
+        buckets of texts.
+    from_ : list[str]
+        The column that it comes from; of a time between two dates both, the earlier first.
+    date : {"YYYY-MM-DD", "DD.MM.YYYY", "MM/DD/YYYY", "DD/MM/YYYY", "YYYYMMDD", "YYYY-MM-DDThh:mm:ss"}, optional
+        The form of the dates.
+    plus : float, optional
+        Is added before the logarithm is taken (default 0).
+    limits : {"refuse", "bound"}, optional
+        A cell such as <0.6 or >200 is an error (default), or counts as the limit that it names.
+    edges : list[float], optional
+        Where bins part, ascending: below the first, from one to below the next, from the last on.
+    names : list[str], optional
+        One for each bin (default "below 18", "18 to below 65", "65 or more").
+    groups : list[DataDerivedGroup], optional
+        What becomes one value, group by group.
+    rest : str, optional
+        The value of every other text; without it such a text stays what it is.
+    buckets : int, optional
+        How many: each text falls into one by a public hash.
+    missing : list[str], optional
+        What is written where there is no value to derive from (default [""]).
+    """
+
+    column: str
+    how: Literal["days_between", "years_between", "year", "month", "weekday", "log", "bins", "merge", "buckets"]
+    from_: list[str]
+    date: Literal["YYYY-MM-DD", "DD.MM.YYYY", "MM/DD/YYYY", "DD/MM/YYYY", "YYYYMMDD", "YYYY-MM-DDThh:mm:ss"] | None = None
+    plus: float | None = None
+    limits: Literal["refuse", "bound"] | None = None
+    edges: list[float] | None = None
+    names: list[str] | None = None
+    groups: list[DataDerivedGroup] | None = None
+    rest: str | None = None
+    buckets: int | None = None
+    missing: list[str] | None = None
+    _keys = ("column", "how", "from", "date", "plus", "limits", "edges", "names", "groups", "rest", "buckets", "missing")
 
 
 @dataclass(kw_only=True)
@@ -103,6 +174,8 @@ class DataLabel(Section):
         Public upper bound; scaled to 1.
     outside : {"clamp", "refuse"}, optional
         Values outside the bounds are clamped and counted for the owner (default), or an error.
+    limits : {"refuse", "bound"}, optional
+        A cell such as <0.6 or >200 is an error (default), or counts as the limit that it names.
     missing : DataLabelMissing, optional
         What is done with a missing value; without it one is an error.
     """
@@ -115,8 +188,9 @@ class DataLabel(Section):
     min: str | float | None = None
     max: str | float | None = None
     outside: Literal["clamp", "refuse"] | None = None
+    limits: Literal["refuse", "bound"] | None = None
     missing: DataLabelMissing | None = None
-    _keys = ("column", "negative", "positive", "classes", "date", "min", "max", "outside", "missing")
+    _keys = ("column", "negative", "positive", "classes", "date", "min", "max", "outside", "limits", "missing")
 
 
 @dataclass(kw_only=True)
@@ -147,8 +221,8 @@ class DataFeature(Section):
     ----------
     column : str
         The column's name in the file's header.
-    categories : list[str], optional
-        The public list of values; each becomes a feature in {0, 1}.
+    categories : {"all"} | list[str], optional
+        The public list of values; each becomes a feature in {0, 1}. "all": every value of a derived column.
     others_allowed : bool, optional
         A value that is not listed sets no feature, instead of being an error (default false).
     date : {"YYYY-MM-DD", "DD.MM.YYYY", "MM/DD/YYYY", "DD/MM/YYYY", "YYYYMMDD", "YYYY-MM-DDThh:mm:ss"}, optional
@@ -159,19 +233,22 @@ class DataFeature(Section):
         Public upper bound; scaled to 1.
     outside : {"clamp", "refuse"}, optional
         Values outside the bounds are clamped and counted for the owner (default), or an error.
+    limits : {"refuse", "bound"}, optional
+        A cell such as <0.6 or >200 is an error (default), or counts as the limit that it names.
     missing : DataFeatureMissing, optional
         What is done with a missing value; without it one is an error.
     """
 
     column: str
-    categories: list[str] | None = None
+    categories: Literal["all"] | list[str] | None = None
     others_allowed: bool | None = None
     date: Literal["YYYY-MM-DD", "DD.MM.YYYY", "MM/DD/YYYY", "DD/MM/YYYY", "YYYYMMDD", "YYYY-MM-DDThh:mm:ss"] | None = None
     min: str | float | None = None
     max: str | float | None = None
     outside: Literal["clamp", "refuse"] | None = None
+    limits: Literal["refuse", "bound"] | None = None
     missing: DataFeatureMissing | None = None
-    _keys = ("column", "categories", "others_allowed", "date", "min", "max", "outside", "missing")
+    _keys = ("column", "categories", "others_allowed", "date", "min", "max", "outside", "limits", "missing")
 
 
 @dataclass(kw_only=True)
@@ -220,6 +297,9 @@ class Data(Section):
 
     Parameters
     ----------
+    derived : list[DataDerived], optional
+        Columns that no file holds: each record's value follows from its other cells alone, by a public rule.
+        Label, features and sensitive columns name them like others.
     label : DataLabel
         The target.
     features : list[DataFeature]
@@ -231,8 +311,9 @@ class Data(Section):
 
     label: DataLabel
     features: list[DataFeature]
+    derived: list[DataDerived] | None = None
     sensitive: list[DataSensitive] | None = None
-    _keys = ("label", "features", "sensitive")
+    _keys = ("derived", "label", "features", "sensitive")
 
 
 @dataclass(kw_only=True)

@@ -26,21 +26,25 @@ from typing import Any, Literal
 
 from . import _job_types
 from ._job_types import *  # noqa: F403
-from ._job_types import Data, DataFeature, DataFeatureMissing, DataLabel, Job, Member
+from ._job_types import Data, DataDerived, DataFeature, DataFeatureMissing, DataLabel, Job, Member
 from .errors import ConfigurationError, InputError
 
 __all__ = [
     *_job_types.__all__,
     "JobLike",
+    "bins",
     "boolean",
+    "buckets",
     "category",
     "classes",
     "cohort_of",
     "date",
+    "days_between",
     "number",
     "read_job",
     "schema",
     "target",
+    "years_between",
 ]
 
 #: A job, what JSON says of one, or the path of its file.
@@ -81,12 +85,12 @@ def category(column: str, *values: str | Sequence[str], others_allowed: bool = F
     column : str
         Its name.
     *values : str, or one list of str
-        The public list, chosen without looking at records.
+        The public list, chosen without looking at records. None: every value of a derived column.
     others_allowed : bool
         Whether a value that is not listed sets no feature, instead of being an error.
     """
     listed = [one for value in values for one in ([value] if isinstance(value, str) else value)]
-    return DataFeature(column=column, categories=listed, others_allowed=others_allowed or None)
+    return DataFeature(column=column, categories=listed or "all", others_allowed=others_allowed or None)
 
 
 def boolean(column: str) -> DataFeature:
@@ -126,9 +130,50 @@ def target(column: str, low: float, high: float) -> DataLabel:
     return DataLabel(column=column, min=low, max=high)
 
 
-def schema(label: DataLabel, *features: DataFeature) -> Data:
-    """Put a label and features together: what every silo's table holds."""
-    return Data(label=label, features=list(features))
+def years_between(column: str, earlier: str, later: str, form: DateForm = "YYYY-MM-DD") -> DataDerived:
+    """Describe a derived column: the years of 365.25 days from one date to another, such as an age.
+
+    Parameters
+    ----------
+    column : str
+        The name that features and the label know it by. No table has it.
+    earlier, later : str
+        The columns of dates.
+    form : str
+        How the dates are written.
+    """
+    return DataDerived(column=column, how="years_between", from_=[earlier, later], date=form)
+
+
+def days_between(column: str, earlier: str, later: str, form: DateForm = "YYYY-MM-DD") -> DataDerived:
+    """Describe a derived column: the days from one date to another, such as a stay. See `years_between`."""
+    return DataDerived(column=column, how="days_between", from_=[earlier, later], date=form)
+
+
+def bins(column: str, source: str, *edges: float) -> DataDerived:
+    """Describe a derived column: the bin that a number is in, "below 18", "18 to below 65" or "65 or more"."""
+    return DataDerived(column=column, how="bins", from_=[source], edges=[float(one) for one in edges])
+
+
+def buckets(column: str, source: str, count: int) -> DataDerived:
+    """Describe a derived column: one of `count` buckets by a public hash of a text, "bucket 1" and so on."""
+    return DataDerived(column=column, how="buckets", from_=[source], buckets=count)
+
+
+def schema(label: DataLabel, *features: DataFeature, derived: Sequence[DataDerived] = ()) -> Data:
+    """Put a label and features together: what every silo's table holds.
+
+    Parameters
+    ----------
+    label : DataLabel
+        The target.
+    *features : DataFeature
+        In the order in which models read them.
+    derived : sequence of DataDerived
+        Columns that no table holds, which label and features may name: each record's value follows from its other
+        cells. See `years_between`, `days_between`, `bins`, `buckets`, or make a `DataDerived`.
+    """
+    return Data(label=label, features=list(features), derived=list(derived) or None)
 
 
 def cohort_of(

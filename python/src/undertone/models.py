@@ -6,26 +6,27 @@ import json
 import os
 import re
 from collections.abc import Callable, Mapping
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ._derived import Derived, needed, with_derived
+from .dates import parse_days
 from .errors import InputError
-from .tables import DATE_FORMS, Frame, columns_of, row_count, texts_of
+from .tables import Frame, columns_of, row_count, texts_of
 
 __all__ = ["Model", "load_model"]
 
 Array = NDArray[np.float64]
 
-_EPOCH = datetime(1970, 1, 1)
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_LIMIT = re.compile(r"^(<=|>=|<|>|\u2264|\u2265) *")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 def _seconds(text: str, form: str) -> float:
-    return (datetime.strptime(text, DATE_FORMS[form]) - _EPOCH).total_seconds()
+    return parse_days(text, form) * 86400.0
 
 
 def _plain_number(text: str) -> float:
@@ -42,6 +43,7 @@ class _Column:
         self.categories: list[str] | None = said.get("categories")
         self.others_allowed = bool(said.get("others_allowed", False))
         self.form: str | None = said.get("date")
+        self.limits = said.get("limits") == "bound"
         missing = said.get("missing")
         self.missing: Mapping[str, Any] | None = missing
         self.indicator = bool(missing and missing.get("indicator"))
@@ -84,7 +86,10 @@ class _Column:
                 out[row] = np.nan
                 continue
             try:
-                out[row] = _seconds(text, self.form) if self.form is not None else _plain_number(text)
+                if self.form is not None:
+                    out[row] = _seconds(text, self.form)
+                else:
+                    out[row] = _plain_number(_LIMIT.sub("", text) if self.limits else text)
             except ValueError:
                 expected = f"a date as {self.form}" if self.form is not None else "a number"
                 raise InputError(f'record {row + 1}, column "{self.name}": expected {expected}') from None
@@ -172,7 +177,8 @@ class Model:
     classes_ : list of str or None
         The label's values; None where it is a number.
     feature_names_in_ : list of str
-        The columns that it reads, in order.
+        The columns that a table must have, in order: those that it reads, and in place of a derived one what it is
+        derived of.
     encoded_names : list of str
         The encoded features: a number is one, a category one for each listed value.
     """
@@ -191,7 +197,8 @@ class Model:
         elif "positive" in label:
             self.classes_ = [label["negative"], label["positive"]]
         self._target = None if self.classes_ is not None else _Column(label)
-        self.feature_names_in_ = [one.name for one in self._columns]
+        derived = [Derived(one) for one in values["data"].get("derived", [])]
+        self.feature_names_in_, self._derived = needed((one.name for one in self._columns), derived)
         self.encoded_names = [name for one in self._columns for name in one.names]
 
     @property
@@ -205,6 +212,8 @@ class Model:
         if absent:
             raise InputError(f'expected the columns that the model was trained on, found no "{absent[0]}"')
         rows = row_count(frame)
+        if self._derived:
+            columns = with_derived(columns, self._derived)
         encoded = np.column_stack([one.encode(columns[one.name], rows) for one in self._columns])
         return self._projected(encoded)
 

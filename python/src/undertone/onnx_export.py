@@ -41,6 +41,8 @@ def to_onnx(model: Model) -> Any:
         raise InputError("a model of moments predicts nothing")
     if model.values.get("image") or any(one.form is not None for one in model._columns):
         raise InputError("models with convolutions or dates have no form in ONNX here")
+    if model._derived or any(one.limits for one in model._columns):
+        raise InputError("models whose data derive columns, or read limits such as <0.6, have no form in ONNX here")
     taken = {"label", "probabilities", "value"} & set(model.feature_names_in_)
     if taken or any(name.startswith("undertone.") for name in model.feature_names_in_):
         raise InputError(f"a column is called as a part of the graph is: {', '.join(sorted(taken)) or 'undertone.'}")

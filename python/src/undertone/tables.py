@@ -178,14 +178,19 @@ def _codes(array: NDArray[Any]) -> tuple[NDArray[np.int32], list[str]]:
 
 def texts_of(values: Any, column: str = "", form: str | None = None) -> list[str]:
     """Return a column's values as texts, the missing ones as empty texts, dates in their form."""
+    return [text or "" for text in texts_or_none(values, column, form)]
+
+
+def texts_or_none(values: Any, column: str = "", form: str | None = None) -> list[str | None]:
+    """Return a column's values as texts, the missing ones as None, dates in their form."""
     array = values if hasattr(values, "dtype") else _array(values, column)
     if getattr(array.dtype, "kind", "O") in "iu" and isinstance(array, np.ndarray) and array.ndim == 1:
         return [str(int(one)) for one in array]
     numbers, places, different = _cells(values, column, form)
     if numbers is not None:
-        return ["" if np.isnan(one) else _number_text(float(one)) for one in numbers]
+        return [None if np.isnan(one) else _number_text(float(one)) for one in numbers]
     assert places is not None
-    return ["" if place < 0 else different[place] for place in places]
+    return [None if place < 0 else different[place] for place in places]
 
 
 def _cells(
@@ -225,6 +230,9 @@ def to_table(frame: Frame, schema: Data) -> _core.Table:
 
     forms: dict[str, str | None] = {one.column: one.date for one in schema.features}
     forms[schema.label.column] = schema.label.date
+    for derived in schema.derived or []:
+        if derived.date is not None:
+            forms |= {name: derived.date for name in derived.from_ if forms.get(name) is None}
     table = _core.Table()
     for name, values in columns_of(frame):
         numbers, places, different = _cells(values, name, forms.get(name))

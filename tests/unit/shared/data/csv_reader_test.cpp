@@ -1,9 +1,13 @@
 #include "shared/data/csv_reader.hpp"
 
+#include <bit>
 #include <fstream>
+#include <functional>
 #include <gtest/gtest.h>
+#include <random>
 
 #include "shared/data/column_name.hpp"
+#include "shared/jobs/schema_difference.hpp"
 #include "shared/jobs/schema_section.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -287,6 +291,23 @@ TEST(ParseNumberTest, CommasAndGroupsAreReadWhereTheyWereAskedForAlone) {
   EXPECT_EQ(parse_number("1.234.567,5", NumberForm{true, true}), 1234567.5);
 }
 
+/// Short numbers are read by a way of their own.
+TEST(ParseNumberTest, EveryWayRoundsToTheNearestDouble) {
+  std::mt19937_64 random(7);
+  for (int i = 0; i < 200'000; ++i) {
+    const std::uint64_t digits = random() % (std::uint64_t{1} << (1 + random() % 60));
+    std::string text = std::to_string(digits);
+    if (random() % 4 != 0) text.insert(random() % (text.size() + 1), ".");
+    if (random() % 3 == 0) text.insert(0, "-");
+    const std::optional<double> read = parse_number(text, {});
+    ASSERT_TRUE(read) << text;
+    ASSERT_EQ(std::bit_cast<std::uint64_t>(*read), std::bit_cast<std::uint64_t>(std::strtod(text.c_str(), nullptr)))
+        << text;
+  }
+  for (const char* text : {".", "-", "-.", "1.2.3", "1-", "0x1", " 1", "1 "})
+    EXPECT_FALSE(parse_number(text, {})) << text;
+}
+
 TEST_F(CsvReaderTest, TheLabelMayBeMissingWhereItIsNotAskedFor) {
   CsvOptions options;
   options.with_label = false;
@@ -300,6 +321,41 @@ TEST(SchemaTest, WritesWhatItReads) {
   const std::string numeric = R"({"label": {"column": "y", "min": -1, "max": 2.5},
     "features": [{"column": "x", "min": 0.1, "max": 0.2}]})";
   EXPECT_EQ(parse(jobs::to_json(parse(numeric)).dump()), parse(numeric));
+}
+
+TEST(SchemaTest, SaysInWhatTwoSchemasDiffer) {
+  const Schema own = parse(kSchema);
+  EXPECT_EQ(jobs::schema_difference(own, own), "");
+  const auto changed = [&](const std::function<void(Schema&)>& change) {
+    Schema asked = own;
+    change(asked);
+    return jobs::schema_difference(asked, own);
+  };
+  EXPECT_EQ(changed([](Schema& s) { std::get<NumericColumn>(s.features[0]).max = 120.0; }),
+            "the feature \"age\" has max 120.0 in the job, and 100.0 in the data set");
+  EXPECT_EQ(changed([](Schema& s) { std::get<BinaryLabel>(s.label).positive = "ja"; }),
+            "the label \"sick\" has positive \"ja\" in the job, and \"yes\" in the data set");
+  EXPECT_EQ(changed([](Schema& s) { std::get<BinaryLabel>(s.label).column = "ill"; }),
+            "the label is \"ill\" in the job, and \"sick\" in the data set");
+  EXPECT_EQ(changed([](Schema& s) {
+              s.features.emplace_back(CategoricalColumn{"w", {"a"}, false});
+            }),
+            "the data set has no feature \"w\"");
+  EXPECT_EQ(changed([](Schema& s) { std::swap(s.features[0], s.features[2]); }), "") << "it is a part in another order";
+  EXPECT_EQ(changed([](Schema& s) { std::get<NumericColumn>(s.features[0]).missing.reset(); }),
+            "the feature \"age\" has missing {\"texts\":[\"\",\"NA\"],\"value\":50.0,\"indicator\":true} in the data "
+            "set, and none "
+            "in the job");
+  EXPECT_EQ(changed([](Schema& s) {
+              s.derived.push_back({"w", Buckets{"ward", 3}, {""}});
+              s.features.emplace_back(CategoricalColumn{"w", {"bucket 1"}, false});
+            }),
+            "the data set has no derived column \"w\"");
+  // Names that people see alike are one, however many there are.
+  EXPECT_EQ(changed([](Schema& s) {
+              s.features.emplace_back(CategoricalColumn{"ward ", {"a", "b"}, false});
+            }),
+            "the feature \"ward \" has column \"ward \" in the job, and \"ward\" in the data set");
 }
 
 TEST(SchemaTest, RefusesWhatCannotBeEncoded) {

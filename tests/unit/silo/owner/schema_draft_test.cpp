@@ -108,6 +108,24 @@ TEST_F(SchemaDraftTest, AFewOddCellsDoNotHideWhatAColumnIs) {
   EXPECT_TRUE(said(many, "-999 stands far from all other values"));
 }
 
+/// A draft says what may be made of what a model cannot use as it is.
+TEST_F(SchemaDraftTest, OffersToDeriveAgesAndGroupsAndToCountLimits) {
+  const SchemaDraft draft =
+      draft_schema(survey(table("sick;born;seen;crp;icd", 400,
+                                [](int i) {
+                                  return fmt::format("{};{}-01-13;2020-02-{:02};{};C{}.{}", i % 2 == 0 ? "yes" : "no",
+                                                     1930 + i % 70, 1 + i % 28,
+                                                     i % 5 == 0 ? std::string("<0.6") : fmt::format("{}.5", i % 90),
+                                                     i % 100, i % 37);
+                                })),
+                   "sick")
+          .value();
+  EXPECT_TRUE(said(
+      draft, R"("derived": [{"column":"years","how":"years_between","from":["born","seen"],"date":"YYYY-MM-DD"}])"));
+  EXPECT_TRUE(said(draft, "\"limits\": \"bound\" in the schema counts each as the limit"));
+  EXPECT_TRUE(said(draft, "\"merge\" by a public list, or \"buckets\" by a public hash"));
+}
+
 /// The schema is public: a text that a few records have is not in it.
 TEST_F(SchemaDraftTest, ATextThatMeansMissingAndThatFewHaveIsNotWritten) {
   const SchemaDraft draft = draft_schema(survey(table("sick,age", 60,

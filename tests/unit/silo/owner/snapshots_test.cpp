@@ -132,6 +132,64 @@ TEST_F(SnapshotsTest, WhatIsServedStaysWhateverTheSourceBecomes) {
   EXPECT_EQ(load_dataset(config_, files.key, nullptr)->identity.digest, before.identity.digest);
 }
 
+/// A copy of a ledger would spend the same records' budget a second time.
+TEST_F(SnapshotsTest, ALedgerThatIsOpenedAtAnotherPlaceIsRefusedUntilItsOwnerSaysThatItWasMoved) {
+  const Budget budget{*releases::EpsilonAmount::rounded_down(4.0), *releases::DeltaAmount::rounded_down(1e-4)};
+  const auto clock = [] { return std::int64_t{1'763'716'143}; };
+  {
+    LedgerFiles files = open_ledger_files(config_).value();
+    const LoadedDataset loaded =
+        load_table(config_, freeze(config_, files.key, nullptr)->file, files.key, nullptr).value();
+    ASSERT_TRUE(Ledger::open(files.database, *files.head, files.key, loaded.identity, budget, crypto::NoiseKind::Secure,
+                             clock));
+  }
+  EXPECT_TRUE(open_ledger_files(config_));
+  // Everything is copied, as somebody does who wants a second silo like the first.
+  DatasetConfig copy = config_;
+  std::filesystem::copy(folder_.path() / "ledger", folder_.path() / "copy");
+  copy.ledger = folder_.path() / "copy" / "heart.sqlite";
+  copy.ledger_key = folder_.path() / "copy" / "key.pem";
+  const auto refused = [](const DatasetConfig& config) {
+    const Result<LedgerFiles> files = open_ledger_files(config);
+    return !files && files.error().code == ErrorCode::LedgerRolledBack &&
+           files.error().message.find("dataset moved heart") != std::string::npos;
+  };
+  EXPECT_TRUE(refused(copy));
+  DatasetConfig other_head = config_;
+  other_head.ledger_head = folder_.path() / "copy" / "heart.json";
+  std::filesystem::copy(config_.ledger_head, other_head.ledger_head);
+  EXPECT_TRUE(refused(other_head));
+  EXPECT_TRUE(open_ledger_files(config_)) << "the first one is served as before";
+  EXPECT_FALSE(move_ledger(copy)) << "what was moved leaves nothing behind";
+  // By another name of the same place it is the same ledger.
+  std::filesystem::create_directory_symlink(folder_.path() / "ledger", folder_.path() / "link");
+  DatasetConfig linked = config_;
+  linked.ledger = folder_.path() / "link" / "heart.sqlite";
+  EXPECT_TRUE(open_ledger_files(linked));
+  // Moved in earnest.
+  std::filesystem::rename(folder_.path() / "ledger", folder_.path() / "moved");
+  DatasetConfig moved = config_;
+  moved.ledger = folder_.path() / "moved" / "heart.sqlite";
+  moved.ledger_key = folder_.path() / "moved" / "key.pem";
+  EXPECT_TRUE(refused(moved));
+  ASSERT_TRUE(move_ledger(moved));
+  EXPECT_TRUE(open_ledger_files(moved));
+}
+
+/// A start from a folder's own path is no other place than the first start.
+TEST_F(SnapshotsTest, ARelativePathIsOnePlaceBeforeAndAfterTheLedgerIsThere) {
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder_.path());
+  DatasetConfig relative = config_;
+  relative.ledger = "heart.sqlite";
+  relative.ledger_head = "head.json";
+  relative.ledger_key = "key.pem";
+  EXPECT_TRUE(open_ledger_files(relative));
+  EXPECT_TRUE(FileHeadStore("head.json").write("{}"));
+  EXPECT_TRUE(open_ledger_files(relative));
+  std::filesystem::current_path(before);
+}
+
 /// The agent or the machine dies in the middle of an amendment: what is served is what the ledger stands for, the old
 /// data set or the new one.
 TEST_F(SnapshotsTest, AnInterruptedAmendmentLeavesTheOldOrTheNew) {
