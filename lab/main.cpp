@@ -275,6 +275,7 @@ struct OperatorArguments {
   data::DialectOptions dialect;  // of csv
   std::string id;                // a column of csv
   std::vector<std::string> runs;
+  std::vector<std::filesystem::path> files;
   std::int64_t count = 0;
   bool again = false;
   bool full = false;
@@ -342,8 +343,15 @@ void add_operator_commands(CLI::App& app, Actions& actions, OperatorArguments& a
   CLI::App* schema_command = add(app, actions, "schema", "The JSON Schema of a kind of file, for editors and checkers",
                                  [&] { return operators::print_schema(arguments.kind); });
   schema_command->add_option("kind", arguments.kind, "what the file is")
-      ->required()
       ->check(CLI::IsMember(operators::schema_kinds()));
+  CLI::App* compare_command = add(*schema_command, actions, "compare", "In what the schemas of several silos differ",
+                                  [&] { return operators::compare_schemas(arguments.files); });
+  CLI::App* merge_command =
+      add(*schema_command, actions, "merge", "One schema of several: lists united, bounds widened",
+          [&] { return operators::merge_schemas(arguments.files, arguments.out); });
+  for (CLI::App* command : {compare_command, merge_command})
+    command->add_option("files", arguments.files, "two or more schemas, drafts or jobs")->required();
+  merge_command->add_option("--out", arguments.out, "a file; without it, standard output");
   CLI::App* predict_command = add(app, actions, "predict", "Predictions of a model for the records of a CSV file", [&] {
     return operators::predict({arguments.model, arguments.csv, arguments.dialect.dialect(), arguments.id, arguments.out,
                                arguments.options.json});

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,5 +17,11 @@ struct SchemaText {
 
 /// Prints the schema of a kind of file. @return the exit code
 [[nodiscard]] int print_schema(std::string_view kind);
+
+/// Prints in what the parties' schemas, drafts or jobs differ. @return 1 where they do
+[[nodiscard]] int compare_schemas(const std::vector<std::filesystem::path>& files);
+/// Writes one schema made of several, and prints what was widened, united or left out.
+/// @param out empty: standard output @return 1 where something was left out
+[[nodiscard]] int merge_schemas(const std::vector<std::filesystem::path>& files, const std::filesystem::path& out);
 
 }  // namespace undertone::operators

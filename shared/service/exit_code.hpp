@@ -7,7 +7,7 @@ namespace undertone::service {
 /// What `undertone` exits with.
 enum ExitCode {
   kDone = 0,
-  kFailed = 1,       // the run failed or was cancelled
+  kFailed = 1,       // the run failed or was cancelled; schemas differ
   kUsage = 2,        // the command line cannot be read
   kRefused = 3,      // bad input, or a ledger that does not verify
   kUnreachable = 4,  // the coordinator cannot be reached or does not let this operator in
