@@ -11,6 +11,7 @@
 #include "shared/net/status_socket.hpp"
 #include "shared/preview/planned_releases.hpp"
 #include "silo/desk/desk_files.hpp"
+#include "silo/desk/records_view.hpp"
 #include "silo/owner/agent_standing.hpp"
 #include "silo/owner/evidence_pack.hpp"
 #include "silo/owner/job_decisions.hpp"
@@ -251,15 +252,49 @@ http::Reply policy(const OwnerOptions& options, const Words& /*path*/, const htt
                      {"file", options.config.string()}});
 }
 
+http::Reply list_datasets(const OwnerOptions& options, const Words& /*path*/, const http::Request& /*request*/) {
+  const Result<SiloConfig> config = load_silo_config(options.config);
+  if (!config) return refusal(config.error());
+  Json out = Json::array();
+  for (const DatasetConfig& dataset : config->datasets) {
+    out.push_back(
+        {{"name", dataset.name},
+         {"unit", std::string(releases::to_string(dataset.unit()))},
+         {"source", file_of(dataset.source).string()},
+         {"served", dataset.snapshots ? "a snapshot, made when it was added or amended" : "the source itself"},
+         {"permit", dataset.permit ? describe(*dataset.permit) : ""},
+         {"holdout_public", dataset.holdout_public}});
+  }
+  return json_reply({{"datasets", std::move(out)}});
+}
+
+/// What the records of one hold. It is for this machine's page alone.
+http::Reply records_of(const OwnerOptions& options, const Words& path, const http::Request& /*request*/) {
+  const Result<SiloConfig> config = load_silo_config(options.config);
+  if (!config) return refusal(config.error());
+  const DatasetConfig* dataset = config_of(*config, path[3]);
+  if (dataset == nullptr) return http::error_reply(404, "not_found", "this silo has no such data set");
+  if (!ledger_has_begun(*dataset))
+    return http::error_reply(409, "not_now",
+                             "it has no ledger yet: `undertone-silo dataset add` or the first `run` begins one");
+  const Result<LedgerView> ledger = view_ledger(*dataset, config->policy, options.noise);
+  if (!ledger) return refusal(ledger.error());
+  const Result<LoadedDataset> loaded = load_dataset(*dataset, *ledger->key, nullptr);
+  if (!loaded) return refusal(loaded.error());
+  return json_reply(records_json(*dataset, *loaded));
+}
+
 struct Route {
   const char* method;
-  Words path;  // "*" stands for a run
+  Words path;  // "*" stands for a run, or for a data set's name
   http::Reply (*answer)(const OwnerOptions& options, const Words& path, const http::Request& request);
 };
 
 const std::vector<Route>& routes() {
   static const std::vector<Route> kRoutes = {
       {"GET", {"api", "v1", "desk"}, overview},
+      {"GET", {"api", "v1", "datasets"}, list_datasets},
+      {"GET", {"api", "v1", "datasets", "*"}, records_of},
       {"GET", {"api", "v1", "evidence"}, evidence},
       {"GET", {"api", "v1", "policy"}, policy},
       {"GET", {"api", "v1", "jobs", "*"}, one_job},

@@ -2,6 +2,7 @@ import { h, show } from "/pages/dom.js";
 import { beginSession } from "/pages/session.js";
 import { shell, tell } from "/pages/shell.js";
 import * as budget from "./budget.js";
+import * as data from "./data.js";
 import * as ledger from "./ledger.js";
 import * as offers from "./offers.js";
 
@@ -24,6 +25,7 @@ async function logIn(place, done) {
 shell([
   { path: /^\/offers\/([0-9a-f]{96})$/, view: offers.one, tab: "offers" },
   { path: /^\/budget$/, view: budget.view, tab: "budget" },
+  { path: /^\/data$/, view: data.view, tab: "data" },
   { path: /^\/ledger$/, view: ledger.view, tab: "ledger" },
   { path: /^\/policy$/, view: ledger.policy, tab: "policy" },
   { path: /^\/(?:offers)?$/, view: offers.view, tab: "offers" },
