@@ -52,10 +52,9 @@ int print_schema(std::string_view kind) {
 int compare_schemas(const std::vector<std::filesystem::path>& files) {
   const Result<std::vector<ProposedSchema>> proposals = read_proposals(files);
   if (!proposals) return service::fail(proposals.error());
-  const Result<MergedSchemas> merged = merge_schemas(*proposals);
-  if (!merged) return service::fail(merged.error());
-  print_findings(*merged, stdout);
-  const std::size_t all = merged->differences.size() + merged->conflicts.size();
+  const MergedSchemas merged = merge_schemas(*proposals);
+  print_findings(merged, stdout);
+  const std::size_t all = merged.differences.size() + merged.conflicts.size();
   if (all == 0) fmt::print("{} schemas, and all are alike\n", proposals->size());
   return all == 0 ? service::kDone : service::kFailed;
 }
@@ -63,19 +62,22 @@ int compare_schemas(const std::vector<std::filesystem::path>& files) {
 int merge_schemas(const std::vector<std::filesystem::path>& files, const std::filesystem::path& out) {
   const Result<std::vector<ProposedSchema>> proposals = read_proposals(files);
   if (!proposals) return service::fail(proposals.error());
-  const Result<MergedSchemas> merged = merge_schemas(*proposals);
-  if (!merged) return service::fail(merged.error());
-  const std::string text = merged->data.dump(2) + "\n";
+  const MergedSchemas merged = merge_schemas(*proposals);
+  if (!merged.data.contains("label")) {
+    print_findings(merged, stderr);
+    return service::fail({ErrorCode::InvalidConfig, "nothing was written: the parties mean different labels"});
+  }
+  const std::string text = merged.data.dump(2) + "\n";
   if (out.empty()) {
     fmt::print("{}", text);
   } else if (const Status written = write_file_atomically(out, text); !written) {
     return service::fail(written.error());
   }
-  print_findings(*merged, stderr);
+  print_findings(merged, stderr);
   if (!out.empty())
     fmt::print(stderr, "{}: {} features; {} differences were settled, {} left out what they are about\n", out.string(),
-               merged->data.at("features").size(), merged->differences.size(), merged->conflicts.size());
-  return merged->conflicts.empty() ? service::kDone : service::kFailed;
+               merged.data.at("features").size(), merged.differences.size(), merged.conflicts.size());
+  return merged.conflicts.empty() ? service::kDone : service::kFailed;
 }
 
 }  // namespace undertone::operators

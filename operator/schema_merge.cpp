@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kShownBytes = 60;
+constexpr std::size_t kShownBytes = 400;
 
 std::string shown(const Json& value) {
   return plain_beginning(value.dump(-1, ' ', false, Json::error_handler_t::replace), kShownBytes);
@@ -109,9 +109,13 @@ class ColumnMerge {
       say(path, said, &out_->conflicts, advice(key));
       return std::nullopt;
     }
+    // Two words for one thing look like two things.
+    const bool words = key == "categories" || key == "classes";
     say(path, said, &out_->differences,
-        value->is_discarded() ? "the merged schema does not say it"
-                              : fmt::format("the merged schema has {}", shown(*value)));
+        value->is_discarded()
+            ? "the merged schema does not say it"
+            : fmt::format("the merged schema has {}{}", shown(*value),
+                          words ? " (if these are other words for the same, a map at a silo exchanges them)" : ""));
     return value;
   }
   /// Whether every party has the key, if only blank.
@@ -231,24 +235,26 @@ Result<ProposedSchema> proposed_schema(const std::string& name, const Json& docu
   return ProposedSchema{name, data};
 }
 
-Result<MergedSchemas> merge_schemas(const std::vector<ProposedSchema>& proposals) {
+MergedSchemas merge_schemas(const std::vector<ProposedSchema>& proposals) {
   MergedSchemas out;
   out.data = Json::object();
   std::vector<Said> labels;
+  std::vector<std::string> names;
+  bool alike = true;
   for (const ProposedSchema& proposal : proposals) {
     labels.push_back({proposal.name, &proposal.data.at("label")});
     const std::string name = labels.back().column->at("column").get<std::string>();
-    const std::string first = labels.front().column->at("column").get<std::string>();
-    if (!data::is_same_name(name, first))
-      return Error{
-          ErrorCode::InvalidConfig,
-          fmt::format("the label is \"{}\" in {} and \"{}\" in {}: a map at a silo renames a column (docs/sources.md)",
-                      plain_beginning(first, kShownBytes), labels.front().party, plain_beginning(name, kShownBytes),
-                      proposal.name)};
+    alike = alike && data::is_same_name(name, labels.front().column->at("column").get<std::string>());
+    names.push_back(fmt::format("\"{}\" in {}", plain_beginning(name, kShownBytes), proposal.name));
   }
-  std::optional<Json> label = ColumnMerge("the label", out).merge(labels);
-  if (!label) return Error{ErrorCode::InvalidConfig, fmt::format("{}", fmt::join(out.conflicts, "\n"))};
-  out.data["label"] = *std::move(label);
+  std::optional<Json> label;
+  if (alike) {
+    label = ColumnMerge("the label", out).merge(labels);
+  } else {
+    out.conflicts.push_back(fmt::format(
+        "the label: its column is {}; a map at a silo renames a column (docs/sources.md)", fmt::join(names, ", ")));
+  }
+  if (label) out.data["label"] = *std::move(label);
   for (const auto& [key, what] : {std::pair("features", "the feature"), std::pair("sensitive", "the sensitive column"),
                                   std::pair("derived", "the derived column")})
     merge_list(key, what, proposals, out);

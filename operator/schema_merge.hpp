@@ -27,7 +27,7 @@ struct MergedSchemas {
 /// Makes one schema of several: columns that all have, lists united, bounds widened. A bound that one left blank is
 /// what others say. It looks at no data.
 /// @param proposals two or more
-/// @return an error where the parties mean different labels, which nothing can merge
-[[nodiscard]] Result<MergedSchemas> merge_schemas(const std::vector<ProposedSchema>& proposals);
+/// @return without "label" where the parties mean different ones, which nothing can merge
+[[nodiscard]] MergedSchemas merge_schemas(const std::vector<ProposedSchema>& proposals);
 
 }  // namespace undertone::operators

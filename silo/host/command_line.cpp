@@ -178,12 +178,15 @@ int silo_main(int argc, char** argv, const char* program, crypto::NoiseKind nois
   draft_command->add_option("csv", drafted.source.csv, "the data, with a header");
   takes_source(draft_command, drafted.source);
   draft_command->add_option("--label", drafted.label, "the column that is to be predicted");
-  draft_command->add_option("--separator", drafted.dialect.separator, "between cells; guessed without it")
-      ->check(CLI::IsMember(data::separator_names()));
-  draft_command->add_option("--decimal", drafted.dialect.decimal, "how numbers are written; guessed without it")
-      ->check(CLI::IsMember({"point", "comma"}));
-  draft_command->add_option("--encoding", drafted.dialect.encoding, "how the file's bytes are text; guessed without it")
-      ->check(CLI::IsMember(data::encoding_names()));
+  const auto takes_dialect = [](CLI::App* command, data::DialectOptions& dialect, const std::string& otherwise) {
+    command->add_option("--separator", dialect.separator, "between cells; " + otherwise)
+        ->check(CLI::IsMember(data::separator_names()));
+    command->add_option("--decimal", dialect.decimal, "how numbers are written; " + otherwise)
+        ->check(CLI::IsMember({"point", "comma"}));
+    command->add_option("--encoding", dialect.encoding, "how the file's bytes are text; " + otherwise)
+        ->check(CLI::IsMember(data::encoding_names()));
+  };
+  takes_dialect(draft_command, drafted.dialect, "guessed without it");
   draft_command->add_option("--out", drafted.out, "a file; without it, the terminal");
   NewDataset added;
   CLI::App* add_command = add(*dataset, "add", "Enter a data set into the configuration and begin its ledger",
@@ -191,11 +194,15 @@ int silo_main(int argc, char** argv, const char* program, crypto::NoiseKind nois
   add_command->add_option("name", options.dataset, "1 to 64 of [a-z0-9-]")->required();
   add_command->add_option("--csv", added.source.csv, "the data: a text with a line of names");
   takes_source(add_command, added.source);
+  takes_dialect(add_command, added.dialect, "without it as the draft says under \"file\"");
+  add_command->add_flag("--grouped", added.dialect.grouped, "digits may stand in groups of three: 12,345.6");
   add_command->add_option("--schema", added.schema, "a JSON file with label and features, a draft, or a job")
       ->required();
   add_command->add_option(
       "--map", added.map,
       "a JSON file with \"map\": how this table's names, words, units and dates become the schema's");
+  add_command->add_option("--instead-of", added.instead_of,
+                          "a data set that was added by mistake: its ledger, which was never charged, goes");
   add_command->add_option("--holdout-fraction", added.holdout_fraction, "of the records, kept for evaluation")
       ->check(CLI::Range(0.0, 0.9));
   add_command->add_option("--holdout-seed", added.holdout_seed, "chooses them")->capture_default_str();

@@ -15,6 +15,7 @@
 #include "silo/owner/snapshots.hpp"
 #include "silo/owner/source_options.hpp"
 #include "silo/owner/start_checks.hpp"
+#include "silo/owner/unused_ledger.hpp"
 
 /// Kits and data sets.
 namespace undertone::silo {
@@ -22,15 +23,32 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-void print_column(const data::ColumnFacts& facts, const data::Schema& schema, bool values) {
+/// The values that a column's counts are of, in their order; empty where it is a number.
+std::vector<std::string> values_of(const data::Schema& schema, const std::string& name) {
+  for (const data::FeatureColumn& column : schema.features) {
+    const auto* list = std::get_if<data::CategoricalColumn>(&column);
+    if (list != nullptr && list->name == name) return list->categories;
+  }
+  for (const data::SensitiveColumn& column : schema.sensitive)
+    if (column.name == name) return column.categories;
+  if (const auto* binary = std::get_if<data::BinaryLabel>(&schema.label)) return {binary->negative, binary->positive};
+  const auto* several = std::get_if<data::ClassLabel>(&schema.label);
+  return several == nullptr ? std::vector<std::string>() : several->classes;
+}
+
+/// @param records how many rows there are
+void print_column(const data::ColumnFacts& facts, const data::Schema& schema, bool values, std::int64_t records) {
   std::string line = fmt::format("  {:24}", plain_text(facts.name));
   if (!values) {
     fmt::print("{}\n", line);
     return;
   }
   if (!facts.counts.empty()) {
+    const std::vector<std::string> names = values_of(schema, facts.name);
     line += "values";
-    for (const std::int64_t count : facts.counts) line += fmt::format(" {}", count);
+    for (std::size_t i = 0; i < facts.counts.size(); ++i)
+      line += i < names.size() ? fmt::format("{} \"{}\" {}", i == 0 ? "" : ",", plain_text(names[i]), facts.counts[i])
+                               : fmt::format(" {}", facts.counts[i]);
     if (facts.clamped > 0) line += fmt::format("  others {}", facts.clamped);
   } else {
     line += fmt::format("from {:.6g} to {:.6g}", facts.least, facts.most);
@@ -42,6 +60,13 @@ void print_column(const data::ColumnFacts& facts, const data::Schema& schema, bo
     if (facts.clamped > 0) line += fmt::format("  outside, clamped {}", facts.clamped);
   }
   if (facts.missing > 0) line += fmt::format("  missing {}", facts.missing);
+  // Bounds are wide as a rule: where a tenth is outside, a unit's factor may be missing.
+  if (records > 0 && 10 * facts.clamped > records)
+    line += fmt::format("\n    WARNING: {} of {} are {}", facts.clamped, records,
+                        facts.counts.empty()
+                            ? "outside the bounds, and count as a bound: is this the schema's unit? A map "
+                              "has a factor for another one"
+                            : "none of the listed values: does this table use other words? A map exchanges them");
   fmt::print("{}\n", line);
 }
 
@@ -268,11 +293,13 @@ int check_data(const OwnerOptions& options) {
     if (looked.person) looked.person->looks_for_near_ids = values;
     const Result<LoadedDataset> loaded = load_dataset(looked, ledger ? *ledger->key : *key, progress_line());
     if (!loaded) return fail(loaded.error());
+    const data::Dataset& blocks = loaded->dataset;
+    const std::int64_t rows = blocks.training.rows() + blocks.holdout.rows() + blocks.public_records.rows();
     fmt::print("data set \"{}\"\n", dataset.name);
     fmt::print("  {}, {} columns used, {} features after encoding\n",
                counts_text(Counts(loaded->dataset), dataset.holdout_public), loaded->columns.size(),
                loaded->dataset.training.features.rows());
-    for (const data::ColumnFacts& facts : loaded->columns) print_column(facts, dataset.schema, values);
+    for (const data::ColumnFacts& facts : loaded->columns) print_column(facts, dataset.schema, values, rows);
     if (values && dataset.person) print_ids(*loaded);
     if (ledger) stops = print_findings(content_findings(ledger->ledger->dataset(), loaded->identity)) || stops;
     stops = print_findings(count_findings(options.config, *config, dataset.name, loaded->dataset.training.count())) ||
@@ -360,7 +387,12 @@ int add_dataset(const OwnerOptions& options, const NewDataset& added) {
   const Result<SiloConfig> before = load_silo_config(options.config);
   if (!before) return fail(before.error());
   const DatasetConfig* example = kits_example(*before);
-  if (const DatasetConfig* same = config_of(*before, options.dataset); same != nullptr && same != example)
+  const DatasetConfig* const gone = added.instead_of.empty() ? nullptr : config_of(*before, added.instead_of);
+  if (gone == nullptr && !added.instead_of.empty())
+    return fail({ErrorCode::InvalidArgument, fmt::format("there is no data set \"{}\"", plain_text(added.instead_of))},
+                kUsage);
+  if (const DatasetConfig* same = config_of(*before, options.dataset);
+      same != nullptr && same != example && same != gone)
     return fail({ErrorCode::InvalidArgument, fmt::format("there is a data set \"{}\" already", options.dataset)},
                 kUsage);
   if (!SiloId::create(options.dataset))
@@ -389,12 +421,26 @@ int add_dataset(const OwnerOptions& options, const NewDataset& added) {
   entry.update(source->entry);
   const bool is_csv = std::holds_alternative<CsvSource>(source->source);
   if (is_csv && schema->root.contains("data") && schema->root.contains("file")) entry["file"] = schema->root.at("file");
+  if (!added.dialect.separator.empty()) entry["file"]["separator"] = added.dialect.separator;
+  if (!added.dialect.decimal.empty()) entry["file"]["decimal"] = added.dialect.decimal;
+  if (!added.dialect.encoding.empty()) entry["file"]["encoding"] = added.dialect.encoding;
+  if (added.dialect.grouped) entry["file"]["grouped"] = true;
+  if (!is_csv && entry.contains("file"))
+    return fail({ErrorCode::InvalidArgument, "--separator, --decimal, --grouped and --encoding go with --csv"}, kUsage);
   entry["snapshots"] = (ledger.parent_path() / "snapshots").string();
   if (!added.map.empty()) {
     const Result<Document> map = read_document(added.map);
     if (!map) return fail(map.error());
     if (!map->root.is_object() || !map->root.contains("map"))
       return fail({ErrorCode::InvalidConfig, fmt::format("{}: expected an object with \"map\"", added.map.string())});
+    for (const auto& [key, value] : map->root.items())
+      if (key != "map" && key != "note")
+        return fail(
+            {ErrorCode::InvalidConfig,
+             fmt::format(
+                 "{}: /{}: expected \"map\" alone, and perhaps a \"note\"; how the file is written, --separator, "
+                 "--decimal and --encoding say",
+                 added.map.string(), plain_text(key))});
     entry["map"] = map->root.at("map");
   }
   entry["schema"] = fields;
@@ -421,6 +467,15 @@ int add_dataset(const OwnerOptions& options, const NewDataset& added) {
                      {"head", (head.parent_path() / (options.dataset + ".head.json")).string()},
                      {"key", sibling.at("key")}};
   if (example != nullptr) document["datasets"] = Json::array();
+  std::optional<UnusedLedger> unused;  // with its locks, until it is removed
+  if (gone != nullptr) {
+    Result<UnusedLedger> found = UnusedLedger::find(*gone, before->policy, options.noise);
+    if (!found) return fail(found.error());
+    unused.emplace(*std::move(found));
+    if (!unused->replaces().empty()) entry["ledger"]["replaces"] = unused->replaces();
+    Json& datasets = document.at("datasets");
+    std::erase_if(datasets.get_ref<Json::array_t&>(), [&](const Json& one) { return one.at("name") == gone->name; });
+  }
   const bool back = bring_back(document, entry);
   // A file that was served without a snapshot is so again: its ledger stands for the file's own bytes.
   if (back && is_csv && !has_snapshot(folder / entry.at("snapshots").get<std::string>(), options.dataset))
@@ -433,6 +488,7 @@ int add_dataset(const OwnerOptions& options, const NewDataset& added) {
   const Result<SiloConfig> after = parse_silo_config(parsed->root, options.config.parent_path(), problems);
   if (!after) return fail(after.error());
   const DatasetConfig& dataset = after->datasets.back();
+  if (unused) std::move(*unused).remove();
   const Result<Taken> begun = begin_ledger(dataset, after->policy, options.noise);
   if (!begun && back && begun.error().code == ErrorCode::DatasetChanged) {
     // Its ledger is of another content. The owner can amend what stands in the configuration, and nothing else.

@@ -22,7 +22,8 @@ std::vector<ColumnMapping::Words> parse_words(config::Section& section) {
   for (config::Section words : section.objects("values", 1, kWordsMax, "which texts mean what")) {
     ColumnMapping::Words& one = out.emplace_back();
     one.from = words.texts("from", "texts of this table, such as [\"w\", \"F\"]", {1, kWordsMax, true});
-    one.to = words.text("to", "what the schema calls them");
+    if (words.has("to"))
+      one.to = words.text("to", "what the schema calls them; without it they mean that there is no value");
     for (const std::string& text : one.from) {
       if (!words.recording() && !taken.insert(text).second)
         words.problem("from", fmt::format("\"{}\" means something else already", plain_text(text)));

@@ -72,6 +72,8 @@ struct DraftedDataset {
 struct NewDataset {
   SourceOptions source = {};
   std::filesystem::path schema = {};  // a JSON file: {"label", "features"}, a job or a draft, which have them as "data"
+  data::DialectOptions dialect = {};  // of a CSV file, where the schema's file does not say it
+  std::string instead_of = {};        // a data set whose ledger was never charged, and goes; empty: none
   std::filesystem::path map = {};     // a JSON file {"map": [...]}: how columns become the schema's; empty: they are
   std::optional<double> holdout_fraction = {};  // none: the owner is asked
   std::uint64_t holdout_seed = 1;

@@ -84,6 +84,17 @@ std::string common_shape(const ColumnSurvey& column) {
   return told ? most->first : "";
 }
 
+/// Whether most cells have digits in them, as ids have.
+bool has_digits(const ColumnSurvey& column) {
+  std::int64_t with = 0;
+  std::int64_t all = 0;
+  for (const auto& [shape, count] : column.shapes) {
+    all += count;
+    with += shape.find('9') != std::string::npos ? count : 0;
+  }
+  return 2 * with > all;
+}
+
 /// Says what most cells of a column look like, and shows no value.
 std::string likeness(const ColumnSurvey& column, const std::string& shape) {
   return fmt::format("{} of {} cells look like \"{}\" (9 stands for digits, a for letters)", column.shapes.at(shape),
@@ -100,7 +111,7 @@ bool named_as_identifier(const std::string& name) {
   constexpr std::array<std::string_view, 8> kNames = {"id",     "patient", "patientid", "subject",
                                                       "person", "mrn",     "pid",       "personid"};
   return std::find(kNames.begin(), kNames.end(), low) != kNames.end() || ends("_id") || ends(" id") || ends("-id") ||
-         ends("#");
+         ends("#") || ends("-nr") || ends(" nr") || ends("_nr") || ends("-nr.") || ends(" nr.") || ends("nummer");
 }
 
 /// Whether so few records have a value that a public list of values would tell of them.
@@ -322,6 +333,14 @@ void remark_durations(const data::CsvSurvey& survey, std::vector<std::string>& r
                   dated.size(), example.dump()));
 }
 
+/// Whether a value of two most likely is the one that is looked for.
+bool says_yes(std::string value) {
+  std::transform(value.begin(), value.end(), value.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  constexpr std::array<std::string_view, 10> kYes = {"yes", "y", "ja", "j", "oui", "o", "si", "sim", "true", "tak"};
+  return std::find(kYes.begin(), kYes.end(), value) != kYes.end();
+}
+
 Result<SchemaDraft> with_label(const data::CsvSurvey& survey, const ColumnSurvey& column, SchemaDraft draft) {
   Guess guessed = guess(column, survey);
   // A few texts among numbers may be classes of their own.
@@ -346,8 +365,9 @@ Result<SchemaDraft> with_label(const data::CsvSurvey& survey, const ColumnSurvey
                                                          column.name, kClassesDrafted)};
   } else if (column.values.size() == 2) {
     const auto listed = [](const auto& value) { return is_rare(value.second) ? Json(nullptr) : Json(value.first); };
-    const auto& first = *column.values.begin();
-    const auto& second = *std::next(column.values.begin());
+    const bool exchanged = says_yes(column.values.begin()->first) && !says_yes(std::next(column.values.begin())->first);
+    const auto& first = exchanged ? *std::next(column.values.begin()) : *column.values.begin();
+    const auto& second = exchanged ? *column.values.begin() : *std::next(column.values.begin());
     label = {{"column", column.name}, {"negative", listed(first)}, {"positive", listed(second)}};
     draft.remarks.push_back(
         fmt::format("label \"{}\": {}; exchange negative and positive if it is the other that is "
@@ -447,6 +467,13 @@ Result<SchemaDraft> draft_schema(const data::CsvSurvey& survey, const std::strin
             column.name));
     } else if (guessed.kind == Kind::Text) {
       const std::string shape = common_shape(column);
+      // Whoever has several rows has one id in all of them, whatever the column is called.
+      const bool repeats = column.many_values || static_cast<std::int64_t>(column.values.size()) < column.cells;
+      if (repeats && has_digits(column))
+        draft.remarks.push_back(fmt::format(
+            "column \"{}\": its values repeat: if they are ids of persons who have several rows, `dataset add "
+            "--person \"{}\"` protects persons",
+            column.name, column.name));
       left_out(
           shape.empty()
               ? std::string("it holds too many different texts to be a category: names, identifiers or free text") +

@@ -84,7 +84,8 @@ class IdsAsKeys final : public data::TableSink {
     const std::optional<std::size_t> found = data::ColumnNames(columns).find(config_->person->column);
     // The column's name is the silo's own: errors are for its terminal, and yet do not say it.
     if (!found)
-      return Error{ErrorCode::InvalidData, "expected the column of persons' ids that the configuration names"};
+      return Error{ErrorCode::InvalidData,
+                   "expected the column of persons' ids that the configuration names, by its name after the map"};
     person_ = *found;
     return next_->begin(columns, rows_at_most);
   }

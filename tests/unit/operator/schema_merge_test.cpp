@@ -19,15 +19,16 @@ MergedSchemas merged(const std::vector<Json>& all) {
   std::vector<ProposedSchema> proposals;
   for (std::size_t i = 0; i < all.size(); ++i)
     proposals.push_back(proposed_schema(std::string(1, static_cast<char>('a' + i)), all[i]).value());
-  return merge_schemas(proposals).value();
+  return merge_schemas(proposals);
 }
 
 std::string refused(const std::vector<Json>& all) {
   std::vector<ProposedSchema> proposals;
   for (std::size_t i = 0; i < all.size(); ++i)
     proposals.push_back(proposed_schema(std::string(1, static_cast<char>('a' + i)), all[i]).value());
-  const Result<MergedSchemas> out = merge_schemas(proposals);
-  return out ? "" : out.error().message;
+  const MergedSchemas out = merge_schemas(proposals);
+  EXPECT_FALSE(out.data.contains("label"));
+  return out.conflicts.front();
 }
 
 TEST(SchemaMergeTest, ListsAreUnitedBoundsWidenedAndEverybodyIsToldWhoHasWhat) {
@@ -85,7 +86,7 @@ TEST(SchemaMergeTest, WhatOnlyPeopleCanSettleIsLeftOutAndSaid) {
 TEST(SchemaMergeTest, OfAnotherLabelNothingIsMade) {
   const std::string age = R"({"column":"age","min":0,"max":1})";
   EXPECT_NE(refused({schema(age), schema(age, R"({"column":"ill","negative":"no","positive":"yes"})")})
-                .find("\"sick\" in a and \"ill\" in b"),
+                .find("its column is \"sick\" in a, \"ill\" in b"),
             std::string::npos);
   EXPECT_NE(refused({schema(age), schema(age, R"({"column":"sick","negative":"yes","positive":"no"})")})
                 .find("which value is which"),

@@ -350,7 +350,14 @@ TEST(SchemaTest, SaysInWhatTwoSchemasDiffer) {
               s.derived.push_back({"w", Buckets{"ward", 3}, {""}});
               s.features.emplace_back(CategoricalColumn{"w", {"bucket 1"}, false});
             }),
-            "the data set has no derived column \"w\"");
+            "the data set has no derived column \"w\"; the data set has no feature \"w\"");
+  EXPECT_EQ(changed([](Schema& s) {
+              for (int i = 0; i < 9; ++i)
+                s.features.emplace_back(CategoricalColumn{"w" + std::to_string(i), {"a"}, false});
+            }),
+            "the data set has no feature \"w0\"; the data set has no feature \"w1\"; the data set has no feature "
+            "\"w2\"; the data set "
+            "has no feature \"w3\"; the data set has no feature \"w4\"; and 4 more");
   // Names that people see alike are one, however many there are.
   EXPECT_EQ(changed([](Schema& s) {
               s.features.emplace_back(CategoricalColumn{"ward ", {"a", "b"}, false});

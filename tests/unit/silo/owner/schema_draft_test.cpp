@@ -108,6 +108,23 @@ TEST_F(SchemaDraftTest, AFewOddCellsDoNotHideWhatAColumnIs) {
   EXPECT_TRUE(said(many, "-999 stands far from all other values"));
 }
 
+TEST_F(SchemaDraftTest, YesIsPositiveInOtherLanguagesAndIdsAreSeenByTheirRepeating) {
+  const SchemaDraft draft =
+      draft_schema(survey(table("zur\u00fcck;Patienten-Nr;Beleg;alter", 600,
+                                [](int i) {
+                                  return fmt::format("{};P{:05};B{:05};{}", i % 3 == 0 ? "ja" : "nein", i % 200,
+                                                     i % 250, 20 + i % 60);
+                                })),
+                   "zur\u00fcck")
+          .value();
+  EXPECT_EQ(draft.document["data"]["label"]["positive"], "ja");
+  EXPECT_TRUE(said(draft, "column \"Patienten-Nr\": left out, by its name it identifies people"));
+  EXPECT_TRUE(said(draft, "`dataset add --person \"Beleg\"` protects persons"));
+  const SchemaDraft codes =
+      draft_schema(survey(table("y;x", 60, [](int i) { return fmt::format("{};{}.5", 1 + i % 2, i); })), "y").value();
+  EXPECT_EQ(codes.document["data"]["label"]["positive"], "2");
+}
+
 /// A draft says what may be made of what a model cannot use as it is.
 TEST_F(SchemaDraftTest, OffersToDeriveAgesAndGroupsAndToCountLimits) {
   const SchemaDraft draft =
