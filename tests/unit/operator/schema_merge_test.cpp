@@ -1,5 +1,6 @@
 #include "operator/schema_merge.hpp"
 
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include "shared/jobs/schema_section.hpp"
@@ -28,7 +29,7 @@ std::string refused(const std::vector<Json>& all) {
     proposals.push_back(proposed_schema(std::string(1, static_cast<char>('a' + i)), all[i]).value());
   const MergedSchemas out = merge_schemas(proposals);
   EXPECT_FALSE(out.data.contains("label"));
-  return out.conflicts.front();
+  return fmt::format("{}", fmt::join(out.conflicts, "\n"));
 }
 
 TEST(SchemaMergeTest, ListsAreUnitedBoundsWidenedAndEverybodyIsToldWhoHasWhat) {
