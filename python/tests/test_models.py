@@ -159,7 +159,7 @@ def test_derived_columns_and_limits(tmp_path: Path, command: Any) -> None:
         name="derived", data=data, model=ut.jobs.Model(kind="logistic"),
         algorithm=Algorithm(kind="noisy_minibatch_sgd", rounds=2, step_size=1.0, averaging="last", draw_fraction=1),
         privacy=Privacy(mode="isrl", unit="record", noise="secure", clip_norm=1),
-        cohort=[Member(silo=f"s{i}", records=60, holdout_records=0, holdout_public=True, epsilon=2, delta=1e-5) for i in range(2)],
+        cohort=[Member(silo=f"s{i}", records=48, holdout_records=12, holdout_public=True, epsilon=2, delta=1e-5) for i in range(2)],
     )  # fmt: skip
     with_label = {**table, "y": ["yes" if i % 3 else "no" for i in range(60)]}
     model = ut.simulate(job, {"s0": with_label, "s1": with_label}, seed=3).model
