@@ -46,7 +46,12 @@ class ColumnMerge {
         if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
       }
     }
-    if (within.empty()) date_ = said.front().column->contains("date") ? said.front().column->at("date") : Json();
+    if (within.empty()) {
+      date_ = Json();
+      for (const Said& one : said) {
+        if (date_.is_null() && one.column->contains("date")) date_ = one.column->at("date");
+      }
+    }
     Json merged = Json::object();
     bool good = true;
     for (const std::string& key : keys) {
@@ -69,7 +74,7 @@ class ColumnMerge {
       return (one.value == nullptr) != (first.value == nullptr) || (one.value != nullptr && *one.value != *first.value);
     };
     // One column may be written in several ways that people see alike.
-    if (key == "column" || std::none_of(said.begin(), said.end(), differs)) return *said.front().value;
+    if (path == "column" || std::none_of(said.begin(), said.end(), differs)) return *said.front().value;
     std::vector<const Json*> there;
     for (const SaidOfKey& one : said) {
       if (one.value != nullptr && !one.value->is_null()) there.push_back(one.value);
@@ -92,7 +97,8 @@ class ColumnMerge {
     } else if (key == "outside") {
       value = all ? Json("clamp") : nothing();
     } else if (key == "limits") {
-      value = "bound";
+      value = std::any_of(there.begin(), there.end(), [](const Json* one) { return *one == "bound"; }) ? Json("bound")
+                                                                                                       : nothing();
     } else if (key == "missing" &&
                std::all_of(there.begin(), there.end(), [](const Json* one) { return one->is_object(); })) {
       std::vector<Said> parts;
@@ -141,7 +147,7 @@ class ColumnMerge {
     double best = 0.0;
     for (const Json* value : there) {
       const std::optional<double> number = number_of(*value);
-      if (!number) return std::nullopt;
+      if (!number || value->is_string() != there.front()->is_string()) return std::nullopt;
       if (out == nullptr || (least ? *number < best : *number > best)) {
         out = value;
         best = *number;
@@ -204,8 +210,9 @@ void merge_list(const std::string& key, const std::string& what, const std::vect
     if (column.said.size() != proposals.size()) {
       std::vector<std::string> who;
       for (const Said& one : column.said) who.push_back(one.party);
-      out.conflicts.push_back(fmt::format("{}: {} alone {} it; every silo must have a column, by this name or by a map",
-                                          called, fmt::join(who, ", "), who.size() == 1 ? "has" : "have"));
+      out.conflicts.push_back(
+          fmt::format("{}: {} alone {} it; all must have it, a column of a file by this name or by a map", called,
+                      fmt::join(who, ", "), who.size() == 1 ? "has" : "have"));
       continue;
     }
     if (std::optional<Json> one = ColumnMerge(called, out).merge(column.said)) merged.push_back(*std::move(one));
@@ -226,11 +233,20 @@ Result<ProposedSchema> proposed_schema(const std::string& name, const Json& docu
   const auto is_column = [](const Json& column) {
     return column.is_object() && column.contains("column") && column.at("column").is_string();
   };
+  constexpr std::size_t kKeysMax = 64;  // of a column
+  const auto is_small = [](const Json& column) { return column.size() <= kKeysMax; };
   if (!is_column(data.at("label"))) return refuse("its label has no column; a draft names one with --label");
+  if (!is_small(data.at("label"))) return refuse("its label has too many keys");
   for (const char* key : {"features", "derived", "sensitive"}) {
     if (!data.contains(key)) continue;
     const Json& list = data.at(key);
     if (!list.is_array() || !std::all_of(list.begin(), list.end(), is_column)) return refuse("a column has no name");
+    if (!std::all_of(list.begin(), list.end(), is_small)) return refuse("a column has too many keys");
+    std::set<std::string> names;
+    for (const Json& column : list) {
+      if (!names.insert(data::comparable_name(column.at("column").get<std::string>())).second)
+        return refuse("a column stands twice");
+    }
   }
   return ProposedSchema{name, data};
 }

@@ -109,10 +109,11 @@ class SiloMachine {
     return plan(run, job, true);
   }
   [[nodiscard]] Ledger& ledger() const noexcept { return setup_.ledger; }
-  /// Whether the run's model reads a map of all records, which is computed first.
+  /// Whether the run's model reads a map of all records, or some of their columns, which is computed first.
   [[nodiscard]] bool projects(const RunId& run) const {
     const auto known = accepted_.find(run);
-    return known != accepted_.end() && known->second.job.projection.has_value();
+    return known != accepted_.end() &&
+           (known->second.job.projection.has_value() || known->second.job.schema != setup_.facts.schema);
   }
   /// What an answer to the round takes, in products of a record's number with another; infinite of a round that is not
   /// planned. @see planning::products_of_answer

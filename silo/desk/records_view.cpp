@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <unordered_map>
 
 #include "shared/data/dates.hpp"
 
@@ -52,40 +51,41 @@ Json list_json(const std::vector<std::string>& values, const ColumnFacts& facts)
 /// Every column that the schema reads, with what it is.
 class Columns {
  public:
-  Columns(const data::Schema& schema, const LoadedDataset& loaded) : schema_(&schema), loaded_(&loaded) {
-    for (const ColumnFacts& facts : loaded.columns) facts_.emplace(facts.name, &facts);
-  }
+  Columns(const data::Schema& schema, const LoadedDataset& loaded) : schema_(&schema), loaded_(&loaded) {}
   [[nodiscard]] Json json() const {
+    const std::size_t features = schema_->features.size();
     Json out = Json::array();
-    add(out, label(), data::label_column(*schema_), "label");
+    add(out, label(facts_at(features)), data::label_column(*schema_), "label");
     Eigen::Index coordinate = 0;
-    for (const data::FeatureColumn& column : schema_->features) {
-      if (out.size() < kColumnsShown) add(out, feature(column, coordinate), data::name_of(column), "feature");
+    for (std::size_t i = 0; i < features; ++i) {
+      const data::FeatureColumn& column = schema_->features[i];
+      if (out.size() < kColumnsShown)
+        add(out, feature(column, facts_at(i), coordinate), data::name_of(column), "feature");
       coordinate += static_cast<Eigen::Index>(data::encoded_width(column));
     }
-    for (const data::SensitiveColumn& column : schema_->sensitive) {
-      const ColumnFacts* facts = facts_of(column.name);
-      if (facts != nullptr && out.size() < kColumnsShown)
-        add(out, list_json(column.categories, *facts), column.name, "sensitive column");
+    for (std::size_t i = 0; i < schema_->sensitive.size() && out.size() < kColumnsShown; ++i) {
+      const data::SensitiveColumn& column = schema_->sensitive[i];
+      // They were read from the last one on.
+      add(out, list_json(column.categories, facts_at(features + schema_->sensitive.size() - i)), column.name,
+          "sensitive column");
     }
     return out;
   }
 
  private:
   static void add(Json& out, Json said, const std::string& name, const char* role) {
-    if (said.is_null()) return;
     Json one = {{"column", name}, {"role", role}};
     one.update(said);
     out.push_back(std::move(one));
   }
-  [[nodiscard]] const ColumnFacts* facts_of(const std::string& name) const {
-    const auto found = facts_.find(name);
-    return found == facts_.end() ? nullptr : found->second;
+  /// @param at the features in their order, then the label, then sensitive columns
+  [[nodiscard]] const ColumnFacts& facts_at(std::size_t at) const {
+    UNDERTONE_CHECK(at < loaded_->columns.size());
+    return loaded_->columns[at];
   }
-  [[nodiscard]] Json feature(const data::FeatureColumn& column, Eigen::Index coordinate) const {
-    const ColumnFacts* facts = facts_of(data::name_of(column));
-    if (facts == nullptr) return nullptr;
-    if (const auto* list = std::get_if<data::CategoricalColumn>(&column)) return list_json(list->categories, *facts);
+  [[nodiscard]] Json feature(const data::FeatureColumn& column, const ColumnFacts& facts,
+                             Eigen::Index coordinate) const {
+    if (const auto* list = std::get_if<data::CategoricalColumn>(&column)) return list_json(list->categories, facts);
     const auto& number = std::get<NumericColumn>(column);
     const bool indicated = number.missing && number.missing->indicator;
     Bins bins{};
@@ -95,25 +95,21 @@ class Columns {
           count_into(bins, block->features(coordinate, row));
       }
     }
-    return number_json(number, *facts, bins);
+    return number_json(number, facts, bins);
   }
-  [[nodiscard]] Json label() const {
-    const ColumnFacts* facts = facts_of(data::label_column(*schema_));
-    if (facts == nullptr) return nullptr;
+  [[nodiscard]] Json label(const ColumnFacts& facts) const {
     if (const auto* binary = std::get_if<data::BinaryLabel>(&schema_->label))
-      return list_json({binary->negative, binary->positive}, *facts);
-    if (const auto* several = std::get_if<data::ClassLabel>(&schema_->label))
-      return list_json(several->classes, *facts);
+      return list_json({binary->negative, binary->positive}, facts);
+    if (const auto* several = std::get_if<data::ClassLabel>(&schema_->label)) return list_json(several->classes, facts);
     Bins bins{};
     for (const models::Records* block : blocks_of(loaded_->dataset)) {
       for (Eigen::Index row = 0; row < block->rows(); ++row) count_into(bins, block->targets[row]);
     }
-    return number_json(std::get<data::NumericLabel>(schema_->label).column, *facts, bins);
+    return number_json(std::get<data::NumericLabel>(schema_->label).column, facts, bins);
   }
 
   const data::Schema* schema_;
   const LoadedDataset* loaded_;
-  std::unordered_map<std::string, const ColumnFacts*> facts_;
 };
 
 }  // namespace

@@ -201,8 +201,9 @@ int silo_main(int argc, char** argv, const char* program, crypto::NoiseKind nois
   add_command->add_option(
       "--map", added.map,
       "a JSON file with \"map\": how this table's names, words, units and dates become the schema's");
+  asks(add_command);
   add_command->add_option("--instead-of", added.instead_of,
-                          "a data set that was added by mistake: its ledger, which was never charged, goes");
+                          "a data set that was added by mistake, and whose ledger nothing was written to: it goes");
   add_command->add_option("--holdout-fraction", added.holdout_fraction, "of the records, kept for evaluation")
       ->check(CLI::Range(0.0, 0.9));
   add_command->add_option("--holdout-seed", added.holdout_seed, "chooses them")->capture_default_str();

@@ -24,27 +24,30 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// The values that a column's counts are of, in their order; empty where it is a number.
-std::vector<std::string> values_of(const data::Schema& schema, const std::string& name) {
-  for (const data::FeatureColumn& column : schema.features) {
-    const auto* list = std::get_if<data::CategoricalColumn>(&column);
-    if (list != nullptr && list->name == name) return list->categories;
+/// @param at its place among what was read: the features, the label, and the sensitive columns, the last one first
+std::vector<std::string> values_of(const data::Schema& schema, std::size_t at) {
+  const std::size_t features = schema.features.size();
+  if (at < features) {
+    const auto* list = std::get_if<data::CategoricalColumn>(&schema.features[at]);
+    return list == nullptr ? std::vector<std::string>() : list->categories;
   }
-  for (const data::SensitiveColumn& column : schema.sensitive)
-    if (column.name == name) return column.categories;
+  if (at > features && at - features <= schema.sensitive.size())
+    return schema.sensitive[schema.sensitive.size() - (at - features)].categories;
   if (const auto* binary = std::get_if<data::BinaryLabel>(&schema.label)) return {binary->negative, binary->positive};
   const auto* several = std::get_if<data::ClassLabel>(&schema.label);
   return several == nullptr ? std::vector<std::string>() : several->classes;
 }
 
 /// @param records how many rows there are
-void print_column(const data::ColumnFacts& facts, const data::Schema& schema, bool values, std::int64_t records) {
+void print_column(const data::ColumnFacts& facts, std::size_t at, const data::Schema& schema, bool values,
+                  std::int64_t records) {
   std::string line = fmt::format("  {:24}", plain_text(facts.name));
   if (!values) {
     fmt::print("{}\n", line);
     return;
   }
   if (!facts.counts.empty()) {
-    const std::vector<std::string> names = values_of(schema, facts.name);
+    const std::vector<std::string> names = values_of(schema, at);
     line += "values";
     for (std::size_t i = 0; i < facts.counts.size(); ++i)
       line += i < names.size() ? fmt::format("{} \"{}\" {}", i == 0 ? "" : ",", plain_text(names[i]), facts.counts[i])
@@ -299,7 +302,8 @@ int check_data(const OwnerOptions& options) {
     fmt::print("  {}, {} columns used, {} features after encoding\n",
                counts_text(Counts(loaded->dataset), dataset.holdout_public), loaded->columns.size(),
                loaded->dataset.training.features.rows());
-    for (const data::ColumnFacts& facts : loaded->columns) print_column(facts, dataset.schema, values, rows);
+    for (std::size_t at = 0; at < loaded->columns.size(); ++at)
+      print_column(loaded->columns[at], at, dataset.schema, values, rows);
     if (values && dataset.person) print_ids(*loaded);
     if (ledger) stops = print_findings(content_findings(ledger->ledger->dataset(), loaded->identity)) || stops;
     stops = print_findings(count_findings(options.config, *config, dataset.name, loaded->dataset.training.count())) ||
@@ -391,9 +395,9 @@ int add_dataset(const OwnerOptions& options, const NewDataset& added) {
   if (gone == nullptr && !added.instead_of.empty())
     return fail({ErrorCode::InvalidArgument, fmt::format("there is no data set \"{}\"", plain_text(added.instead_of))},
                 kUsage);
-  if (const DatasetConfig* same = config_of(*before, options.dataset);
-      same != nullptr && same != example && same != gone)
-    return fail({ErrorCode::InvalidArgument, fmt::format("there is a data set \"{}\" already", options.dataset)},
+  if (const DatasetConfig* same = config_of(*before, options.dataset); same != nullptr && same != example)
+    return fail({ErrorCode::InvalidArgument, fmt::format("there is a data set \"{}\" already{}", options.dataset,
+                                                         same == gone ? ": give the new one another name" : "")},
                 kUsage);
   if (!SiloId::create(options.dataset))
     return fail({ErrorCode::InvalidArgument, "NAME: expected 1 to 64 of [a-z0-9-]"}, kUsage);
@@ -421,6 +425,8 @@ int add_dataset(const OwnerOptions& options, const NewDataset& added) {
   entry.update(source->entry);
   const bool is_csv = std::holds_alternative<CsvSource>(source->source);
   if (is_csv && schema->root.contains("data") && schema->root.contains("file")) entry["file"] = schema->root.at("file");
+  if (entry.contains("file") && !entry.at("file").is_object())
+    return fail({ErrorCode::InvalidConfig, fmt::format("{}: /file: expected an object", added.schema.string())});
   if (!added.dialect.separator.empty()) entry["file"]["separator"] = added.dialect.separator;
   if (!added.dialect.decimal.empty()) entry["file"]["decimal"] = added.dialect.decimal;
   if (!added.dialect.encoding.empty()) entry["file"]["encoding"] = added.dialect.encoding;
@@ -472,11 +478,16 @@ int add_dataset(const OwnerOptions& options, const NewDataset& added) {
     Result<UnusedLedger> found = UnusedLedger::find(*gone, before->policy, options.noise);
     if (!found) return fail(found.error());
     unused.emplace(*std::move(found));
-    if (!unused->replaces().empty()) entry["ledger"]["replaces"] = unused->replaces();
     Json& datasets = document.at("datasets");
     std::erase_if(datasets.get_ref<Json::array_t&>(), [&](const Json& one) { return one.at("name") == gone->name; });
   }
   const bool back = bring_back(document, entry);
+  if (back && gone != nullptr)
+    return fail(
+        {ErrorCode::InvalidArgument,
+         fmt::format("\"{}\" was removed before, and would come back with its ledger: give the new one another name",
+                     options.dataset)},
+        kUsage);
   // A file that was served without a snapshot is so again: its ledger stands for the file's own bytes.
   if (back && is_csv && !has_snapshot(folder / entry.at("snapshots").get<std::string>(), options.dataset))
     entry.erase("snapshots");
@@ -488,7 +499,6 @@ int add_dataset(const OwnerOptions& options, const NewDataset& added) {
   const Result<SiloConfig> after = parse_silo_config(parsed->root, options.config.parent_path(), problems);
   if (!after) return fail(after.error());
   const DatasetConfig& dataset = after->datasets.back();
-  if (unused) std::move(*unused).remove();
   const Result<Taken> begun = begin_ledger(dataset, after->policy, options.noise);
   if (!begun && back && begun.error().code == ErrorCode::DatasetChanged) {
     // Its ledger is of another content. The owner can amend what stands in the configuration, and nothing else.
@@ -500,7 +510,13 @@ int add_dataset(const OwnerOptions& options, const NewDataset& added) {
     return kDone;
   }
   if (!begun) return fail(begun.error());
+  if (unused && !confirmed(options, "Take the other data set back, its ledger and its snapshot for good?")) return kNo;
   if (Status written = write_file_atomically(options.config, text); !written) return fail(written.error());
+  if (unused) {
+    if (const Status removed = std::move(*unused).remove(); !removed) return fail(removed.error());
+    fmt::print("\"{}\" is taken back. A coordinator that has met its ledger names it when this silo connects.\n",
+               gone->name);
+  }
   if (example != nullptr)
     fmt::print("The kit's example, \"{}\", whose file there never was, has made room.\n", example->name);
   if (back || begun->kept)

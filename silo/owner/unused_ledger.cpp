@@ -5,32 +5,35 @@
 namespace undertone::silo {
 
 Result<UnusedLedger> UnusedLedger::find(const DatasetConfig& dataset, const Policy& policy, crypto::NoiseKind noise) {
-  UnusedLedger out(dataset);
-  if (!ledger_has_begun(dataset)) return out;
   UNDERTONE_TRY(LedgerFiles files, open_ledger_files(dataset));
-  UNDERTONE_TRY(const LedgerView view, view_ledger(dataset, policy, noise));
-  if (!view.ledger->accounts().empty())
-    return Error{
-        ErrorCode::InvalidArgument,
-        fmt::format("the ledger of \"{}\" was charged for {} runs: its records have spent what they have spent. "
-                    "`undertone-silo dataset remove {}` takes it out of the configuration and keeps the ledger",
-                    dataset.name, view.ledger->accounts().size(), dataset.name)};
-  out.replaces_.push_back(to_hex(as_bytes(view.ledger->id())));
-  for (const Digest& id : dataset.replaced_ledgers) out.replaces_.push_back(to_hex(as_bytes(id)));
-  out.files_ = std::make_unique<LedgerFiles>(std::move(files));
-  return out;
+  if (ledger_has_begun(dataset)) {
+    UNDERTONE_TRY(const LedgerView view, view_ledger(dataset, policy, noise));
+    if (const std::uint64_t entries = view.ledger->head().sequence; entries != 1)
+      return Error{
+          ErrorCode::InvalidArgument,
+          fmt::format("the ledger of \"{}\" has {} entries, and only one that nothing was written to is taken back: "
+                      "what its records have spent stays spent. `undertone-silo dataset remove {}` takes it out of "
+                      "the configuration and keeps the ledger",
+                      dataset.name, entries, dataset.name)};
+  }
+  return UnusedLedger(dataset, std::move(files));
 }
 
-void UnusedLedger::remove() && {
-  std::error_code ignored;
-  // In this order a crash leaves the data set as it was, or one whose ledger has not begun.
-  std::filesystem::remove(dataset_->ledger_head, ignored);
-  for (const char* ending : {"", "-wal", "-shm"}) std::filesystem::remove(dataset_->ledger.string() + ending, ignored);
-  std::filesystem::remove(place_file(*dataset_), ignored);
+Status UnusedLedger::remove() && {
+  std::vector<std::filesystem::path> all = {dataset_->ledger_head};
+  for (const char* ending : {"", "-wal", "-shm"}) all.emplace_back(dataset_->ledger.string() + ending);
+  all.push_back(place_file(*dataset_));
   if (dataset_->snapshots) {
-    for (const std::filesystem::path& snapshot : snapshots_of(*dataset_)) std::filesystem::remove(snapshot, ignored);
+    for (std::filesystem::path& snapshot : snapshots_of(*dataset_)) all.push_back(std::move(snapshot));
+  }
+  std::error_code failed;
+  for (const std::filesystem::path& file : all) {
+    std::filesystem::remove(file, failed);
+    if (failed) break;
   }
   files_.reset();
+  if (!failed) return {};
+  return Error{ErrorCode::StorageFailed, fmt::format("some of its files are left: {}", failed.message())};
 }
 
 }  // namespace undertone::silo

@@ -1,32 +1,31 @@
 #pragma once
 
 #include <memory>
-#include <string>
-#include <vector>
 
 #include "silo/owner/institution.hpp"
 
 namespace undertone::silo {
 
-/// The ledger of a data set that was added by mistake: no run was ever charged to it, so that nothing is forgotten when
-/// it goes. Its locks are held, so that nobody charges one in between.
+/// The ledger of a data set that was added by mistake: it holds nothing but its beginning. Its locks are held, so that
+/// nobody charges it in between. It is forgotten here alone: a coordinator that has met it still knows its id, and an
+/// agent with another ledger halts there until its owner says so in the configuration. So a ledger that was put back
+/// from an old copy is not passed off as a new one.
 class UnusedLedger {
  public:
   /// @param dataset outlives this
-  /// @return an error where its records have spent something, or another process holds the ledger
+  /// @return an error where its ledger was charged, amended or given a filter, or another process holds it
   [[nodiscard]] static Result<UnusedLedger> find(const DatasetConfig& dataset, const Policy& policy,
                                                  crypto::NoiseKind noise);
 
-  /// The ids that the next ledger of these records replaces, in hexadecimal: this one's, and those that it replaced.
-  [[nodiscard]] const std::vector<std::string>& replaces() const noexcept { return replaces_; }
-  /// Removes its files and its snapshot. A crash in the middle leaves a data set whose ledger has not begun.
-  void remove() &&;
+  /// Removes its files and its snapshot, once no configuration names them any more.
+  /// @return an error where some are left
+  [[nodiscard]] Status remove() &&;
 
  private:
-  explicit UnusedLedger(const DatasetConfig& dataset) : dataset_(&dataset) {}
+  UnusedLedger(const DatasetConfig& dataset, LedgerFiles files)
+      : dataset_(&dataset), files_(std::make_unique<LedgerFiles>(std::move(files))) {}
   const DatasetConfig* dataset_;
-  std::unique_ptr<LedgerFiles> files_;  // null where it was never begun
-  std::vector<std::string> replaces_;
+  std::unique_ptr<LedgerFiles> files_;
 };
 
 }  // namespace undertone::silo

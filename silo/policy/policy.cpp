@@ -109,7 +109,12 @@ std::vector<Objection> objections_to_terms(const Policy& policy, const DatasetFa
                : "this is the test build of the agent: it draws seeded noise and takes part in test jobs only");
   }
   if (job.shuffle) check_shuffle(policy, job, out);
-  if (!data::part_of(job.schema, facts.schema))
+  if (job.schema != facts.schema && facts.unit == releases::Unit::Person)
+    out.push_back(
+        {ObjectionKind::Schema,
+         "the job's schema is not that of the data set, and of persons all columns are read: how long it takes to "
+         "choose some would tell how many rows there are"});
+  else if (!data::part_of(job.schema, facts.schema))
     out.push_back({ObjectionKind::Schema, "the job's schema is not that of the data set, nor a part of it: " +
                                               jobs::schema_difference(job.schema, facts.schema)});
   const releases::SiloFacts& claimed = member.facts;

@@ -100,6 +100,35 @@ TEST(SchemaMergeTest, OfAnotherLabelNothingIsMade) {
             Json::array({"a", "b", "c"}));
 }
 
+/// Files of strangers: keys where nobody expects them.
+TEST(SchemaMergeTest, OddFilesAreMergedOrRefusedAndNothingElse) {
+  const auto two = [](const std::string& one, const std::string& other) {
+    return merged({schema(one), schema(other)});
+  };
+  (void)two(R"({"column":"a","min":0,"max":1,"missing":{"column":1}})",
+            R"({"column":"a","min":0,"max":1,"missing":{"texts":[""]}})");
+  const MergedSchemas limits =
+      two(R"({"column":"a","min":0,"max":1,"limits":"refuse"})", R"({"column":"a","min":0,"max":1})");
+  EXPECT_FALSE(limits.data["features"][0].contains("limits")) << "both refuse";
+  EXPECT_EQ(two(R"({"column":"a","min":0,"max":1,"limits":"bound"})", R"({"column":"a","min":0,"max":1})")
+                .data["features"][0]["limits"],
+            "bound");
+  // A bound as a date and one as days are not one bound.
+  EXPECT_FALSE(two(R"({"column":"d","date":"YYYY-MM-DD","min":"1950-01-01","max":"2030-01-01"})",
+                   R"({"column":"d","date":"YYYY-MM-DD","min":-7305,"max":20000})")
+                   .conflicts.empty());
+  // Who left the form of dates blank has bounds of the form that others say.
+  const MergedSchemas dates = two(R"({"column":"d","date":null,"min":"1950-01-01","max":null})",
+                                  R"({"column":"d","date":"YYYY-MM-DD","min":"1940-01-01","max":"2030-01-01"})");
+  EXPECT_TRUE(dates.conflicts.empty());
+  EXPECT_EQ(dates.data["features"][0]["min"], "1940-01-01");
+  EXPECT_FALSE(proposed_schema("f", schema(R"({"column":"a","min":0,"max":1},{"column":"a ","min":0,"max":1})")));
+  Json many = Json::object();
+  for (int i = 0; i < 100; ++i) many["k" + std::to_string(i)] = i;
+  many["column"] = "a";
+  EXPECT_FALSE(proposed_schema("f", schema(many.dump())));
+}
+
 TEST(SchemaMergeTest, WhatIsNoSchemaIsRefused) {
   for (const char* text :
        {"[]", "{}", R"({"label":null,"features":[]})", R"({"label":{"column":1},"features":[]})",
