@@ -56,9 +56,10 @@ class ColumnMerge {
     bool good = true;
     for (const std::string& key : keys) {
       std::vector<SaidOfKey> of_key;
+      of_key.reserve(said.size());
       for (const Said& one : said)
         of_key.push_back({one.party, one.column->contains(key) ? &one.column->at(key) : nullptr});
-      std::optional<Json> value = merge_key(within.empty() ? key : within + "." + key, key, of_key);
+      std::optional<Json> value = merge_key(within.empty() ? key : fmt::format("{}.{}", within, key), key, of_key);
       good = good && value;
       if (value && !value->is_discarded()) merged[key] = *std::move(value);
     }

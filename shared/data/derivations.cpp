@@ -73,6 +73,7 @@ Result<Derivations> Derivations::create(const std::vector<std::string>& columns,
   out.completes_.resize(columns.size());
   const ColumnNames names(columns);
   std::vector<std::string> own;
+  own.reserve(derived.size());
   for (const DerivedColumn& column : derived) own.push_back(column.name);
   const ColumnNames before(own);
   for (std::size_t i = derived.size(); i-- > 0;) {

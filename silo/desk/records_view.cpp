@@ -73,7 +73,7 @@ class Columns {
   }
 
  private:
-  static void add(Json& out, Json said, const std::string& name, const char* role) {
+  static void add(Json& out, const Json& said, const std::string& name, const char* role) {
     Json one = {{"column", name}, {"role", role}};
     one.update(said);
     out.push_back(std::move(one));

@@ -81,8 +81,9 @@ void MappedTable::cell(std::size_t column, std::span<char> text, data::TableProb
   explicit_bzero(own.data(), own.size());
   if (!other) return next_->cell(column, text, problems);
   explicit_bzero(text.data(), text.size());
-  next_->cell(column, *other, problems);
-  explicit_bzero(other->data(), other->size());
+  const std::span<char> made(*other);
+  next_->cell(column, made, problems);
+  explicit_bzero(made.data(), made.size());
 }
 
 }  // namespace undertone::silo
