@@ -340,8 +340,9 @@ void add_operator_commands(CLI::App& app, Actions& actions, OperatorArguments& a
     command->add_option("job", arguments.job, "the job's file")->required();
     command->add_flag("--json", arguments.options.json, "print JSON");
   }
-  CLI::App* schema_command = add(app, actions, "schema", "The JSON Schema of a kind of file, for editors and checkers",
-                                 [&] { return operators::print_schema(arguments.kind); });
+  CLI::App* schema_command = add(
+      app, actions, "schema", "The JSON Schema of a kind of file; with compare or merge, the schemas of several silos",
+      [&] { return operators::print_schema(arguments.kind); });
   schema_command->add_option("kind", arguments.kind, "what the file is")
       ->check(CLI::IsMember(operators::schema_kinds()));
   CLI::App* compare_command = add(*schema_command, actions, "compare", "In what the schemas of several silos differ",

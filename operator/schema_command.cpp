@@ -27,7 +27,7 @@ Result<std::vector<ProposedSchema>> read_proposals(const std::vector<std::filesy
   return out;
 }
 
-/// Prints what was found on standard error, so that standard output is a schema alone.
+/// Prints a line for each difference and each conflict.
 void print_findings(const MergedSchemas& merged, std::FILE* to) {
   for (const std::string& difference : merged.differences) fmt::print(to, "{}\n", difference);
   for (const std::string& conflict : merged.conflicts) fmt::print(to, "CONFLICT {}\n", conflict);
@@ -44,6 +44,10 @@ std::vector<std::string> schema_kinds() {
 int print_schema(std::string_view kind) {
   const std::vector<SchemaText>& all = schema_texts();
   const auto found = std::find_if(all.begin(), all.end(), [&](const SchemaText& one) { return one.kind == kind; });
+  if (kind.empty()) {
+    (void)service::fail({ErrorCode::InvalidArgument, "expected a kind of file, such as job, or compare, or merge"});
+    return service::kUsage;
+  }
   if (found == all.end()) return service::fail({ErrorCode::InvalidArgument, fmt::format("no file is a \"{}\"", kind)});
   fmt::print("{}", found->text);
   return service::kDone;
@@ -65,7 +69,7 @@ int merge_schemas(const std::vector<std::filesystem::path>& files, const std::fi
   const MergedSchemas merged = merge_schemas(*proposals);
   if (!merged.data.contains("label")) {
     print_findings(merged, stderr);
-    return service::fail({ErrorCode::InvalidConfig, "nothing was written: the parties mean different labels"});
+    return service::fail({ErrorCode::InvalidConfig, "nothing was written: the parties do not agree on the label"});
   }
   const std::string text = merged.data.dump(2) + "\n";
   if (out.empty()) {
@@ -75,8 +79,8 @@ int merge_schemas(const std::vector<std::filesystem::path>& files, const std::fi
   }
   print_findings(merged, stderr);
   if (!out.empty())
-    fmt::print(stderr, "{}: {} features; {} differences were settled, {} left out what they are about\n", out.string(),
-               merged.data.at("features").size(), merged.differences.size(), merged.conflicts.size());
+    fmt::print(stderr, "{}: {} features; {} differences were settled, and {} conflicts left columns out\n",
+               out.string(), merged.data.at("features").size(), merged.differences.size(), merged.conflicts.size());
   return merged.conflicts.empty() ? service::kDone : service::kFailed;
 }
 

@@ -21,7 +21,7 @@ std::string shown(const Json& value) {
   return plain_beginning(value.dump(-1, ' ', false, Json::error_handler_t::replace), kShownBytes);
 }
 
-/// What one party says of a column.
+/// A party and the column as its schema has it.
 struct Said {
   std::string party;
   const Json* column;
@@ -82,7 +82,7 @@ class ColumnMerge {
     }
     if (there.empty()) return Json();
     const bool all = there.size() == said.size();
-    // What makes a column a number, a list or two values.
+    // These keys make a column a number, a list or two values.
     const bool of_kind = key == "min" || key == "categories" || key == "classes" || key == "positive";
     if (of_kind && !blank(said)) {
       say(path, said, &out_->conflicts, "it is of one kind here and of another there");
@@ -116,7 +116,7 @@ class ColumnMerge {
       say(path, said, &out_->conflicts, advice(key));
       return std::nullopt;
     }
-    // Two words for one thing look like two things.
+    // Two words for one thing look like two things here.
     const bool words = key == "categories" || key == "classes";
     say(path, said, &out_->differences,
         value->is_discarded()

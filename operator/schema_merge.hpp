@@ -8,13 +8,13 @@
 
 namespace undertone::operators {
 
-/// What one party would have as the schema of everybody: a draft or a job has it as its "data".
+/// A party proposes this as the schema of everybody. A draft or a job has it as its "data".
 struct ProposedSchema {
   std::string name;             // of its file, for people
   nlohmann::ordered_json data;  // with nulls where a draft left bounds blank
 };
 
-/// What becomes of several.
+/// This is made of several proposals.
 struct MergedSchemas {
   nlohmann::ordered_json data;
   std::vector<std::string> differences;  // a sentence each: who has what, and what the merged one has

@@ -44,7 +44,7 @@ class Derivations {
   void next_row() {
     for (Step& step : steps_) step.refused = false;
   }
-  /// What the last cell made.
+  /// These cells were made by the last one that was taken.
   [[nodiscard]] const std::vector<Made>& made() const noexcept { return made_; }
 
  private:
@@ -53,7 +53,7 @@ class Derivations {
     std::size_t operator()(std::string_view text) const noexcept { return std::hash<std::string_view>()(text); }
   };
   using Index = std::unordered_map<std::string, std::size_t, Hash, std::equal_to<>>;
-  /// What stands in one of the cells that a derived cell comes from.
+  /// This stands in one of the cells that a derived cell comes from.
   using Argument = std::variant<std::monostate, double, std::string>;
   struct Step {
     DerivedColumn how;

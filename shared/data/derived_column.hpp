@@ -81,10 +81,10 @@ struct DerivedColumn {
 /// The columns that it comes from: of the file, or derived before it.
 [[nodiscard]] std::vector<std::string> sources_of(const DerivedColumn& column);
 
-/// What the cells of a column are, for what may be derived from it and for what features may read.
+/// The kind of a column's cells decides what may be derived from it, and which features may read it.
 enum class CellKind { Number, WholeNumber, Text };
 [[nodiscard]] CellKind kind_of(const DerivedColumn& column);
-/// What its sources must hold where they are derived themselves; file's columns hold texts of any kind.
+/// Its sources must be of this kind where they are derived themselves. A file's columns hold texts of any kind.
 [[nodiscard]] CellKind needed_kind(const DerivedColumn& column);
 
 /// Every value that it can have, in order, where there is a list: of bins, groups and buckets. Empty for numbers, and
