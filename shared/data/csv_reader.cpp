@@ -30,6 +30,7 @@ struct Reading {
   std::size_t column = 0;
   std::int64_t line = 1;  // that the parser stands in
   int last_terminator = 0;
+  bool quotes_near = false;  // a cell that ends here may be quoted, and have line ends
 };
 
 /// What a header that came out as one cell looks like; empty where there is nothing to say.
@@ -55,7 +56,7 @@ void on_field(void* text, std::size_t size, void* state) {
   auto& reading = *static_cast<Reading*>(state);
   if (reading.problems.stopped()) return;
   const std::span<char> cell(static_cast<char*>(text), size);
-  reading.line += std::count(cell.begin(), cell.end(), '\n');
+  if (reading.quotes_near) reading.line += std::count(cell.begin(), cell.end(), '\n');
   const std::size_t column = reading.column++;
   if (!reading.header_done) {
     if (column >= kCsvColumnsMax)
@@ -151,6 +152,8 @@ Status parse_blocks(const Blocks& blocks, std::uint64_t total, const CsvReading&
       break;
     }
     const std::int64_t line_before = reading.line;
+    const bool quotes = bytes.find('"') != std::string_view::npos;
+    reading.quotes_near = reading.quotes_near || quotes;
     if (csv_parse(&parser, bytes.data(), bytes.size(), on_field, on_row, &reading) != bytes.size()) {
       const std::string_view line = reading.header_done ? std::string_view() : bytes.substr(0, bytes.find('\n'));
       const char separator = static_cast<char>(csv_get_delim(&parser));
@@ -163,7 +166,10 @@ Status parse_blocks(const Blocks& blocks, std::uint64_t total, const CsvReading&
       break;
     }
     done += static_cast<std::uint64_t>(size);
-    if (reading.line != line_before) row_began = done;
+    if (reading.line != line_before) {
+      row_began = done;
+      reading.quotes_near = quotes;  // the row at hand began in this block
+    }
     if (done - row_began > kCsvLineBytesMax) {
       reading.problems.add(fmt::format("a line of more than {} bytes", kCsvLineBytesMax), true);
       break;
@@ -211,7 +217,7 @@ Status read_csv_into(const std::filesystem::path& file, const CsvReading& option
     }
     total += static_cast<std::uint64_t>(size);
     const std::string_view bytes(block.data(), static_cast<std::size_t>(size));
-    lines += std::count(bytes.begin(), bytes.end(), '\n');
+    for (std::size_t at = bytes.find('\n'); at != std::string_view::npos; at = bytes.find('\n', at + 1)) ++lines;
     if (bytes.find('\r') != std::string_view::npos) {  // either ends a line, and so does the pair
       for (std::size_t i = 0; i < bytes.size(); ++i)
         lines += bytes[i] == '\r' && (i + unit >= bytes.size() || bytes[i + unit] != '\n') ? 1 : 0;

@@ -44,32 +44,6 @@ bool stands_in_groups(std::string_view text, char between, char decimal) {
   return (whole.size() - first) % 4 == 0;
 }
 
-/// A number of at most 15 digits without an exponent, which most are. The digits and the power of ten are doubles then,
-/// so that one division rounds to the nearest double, as the slower way does (Clinger, 1990).
-std::optional<double> short_decimal(std::string_view text) {
-  constexpr std::array<double, 16> kPowers = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
-                                              1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
-  const bool negative = !text.empty() && text.front() == '-';
-  if (negative) text.remove_prefix(1);
-  if (text.empty() || text.size() > 16) return std::nullopt;
-  std::uint64_t digits = 0;
-  std::size_t count = 0;
-  std::size_t whole = SIZE_MAX;  // digits before the point
-  for (const char c : text) {
-    if (is_digit(c)) {
-      digits = 10 * digits + static_cast<std::uint64_t>(c - '0');
-      ++count;
-    } else if (c == '.' && whole == SIZE_MAX) {
-      whole = count;
-    } else {
-      return std::nullopt;
-    }
-  }
-  if (count == 0 || count > 15) return std::nullopt;
-  const double value = static_cast<double>(digits) / kPowers[whole == SIZE_MAX ? 0 : count - whole];
-  return negative ? -value : value;
-}
-
 }  // namespace
 
 std::optional<double> parse_number(std::string_view text, const NumberForm& form) {

@@ -10,13 +10,10 @@
 #include "shared/base/plain_text.hpp"
 #include "shared/data/column_name.hpp"
 #include "shared/data/csv_survey.hpp"
+#include "shared/data/text_encoding.hpp"
 
 namespace undertone::data {
 namespace {
-
-double scale(const NumericColumn& column, double value) {
-  return 2.0 * (std::clamp(value, column.min, column.max) - column.min) / (column.max - column.min) - 1.0;
-}
 
 std::string expected_of(const NumericColumn& column, const NumberForm& numbers) {
   std::string out = column.date             ? fmt::format("a date {}", pattern_of(*column.date))
@@ -131,6 +128,12 @@ Result<RecordEncoder> RecordEncoder::create(const std::vector<std::string>& head
       if (wanted[i]) out.say_derived(header.size() + i, schema.derived[i].name);
     }
     UNDERTONE_TRY(out.derivations_, Derivations::create(header, schema.derived, std::move(wanted), numbers));
+    for (std::size_t i = 0; i < header.size(); ++i) {
+      Field& field = out.fields_[i];
+      field.has_common = (field.kind == Kind::Number || field.kind == Kind::NumericTarget) && !field.numeric.date &&
+                         !numbers.decimal_comma && !out.number_may_be_missing(field.numeric) &&
+                         out.sensitive_[i].step == 0 && !out.derivations_.reads(i);
+    }
     return std::move(out);
   };
   if (!with_label) return with_derived();
@@ -179,11 +182,11 @@ RecordEncoder::Row RecordEncoder::row_of(models::Records& records, Eigen::Index 
           records.groups.empty() ? nullptr : &records.groups[static_cast<std::size_t>(row)]};
 }
 
-void RecordEncoder::put_missing(const Field& field, double* features, double& out) {
+void RecordEncoder::put_missing(const Field& field, std::int64_t times, PackedEncoding::Put& put) {
   const NumericColumn& column = field.numeric;
-  ++facts_[field.facts].missing;
-  out = scale(column, column.missing->value);
-  if (column.missing->indicator && features != nullptr) features[field.offset + 1] = 1.0;
+  facts_[field.facts].missing += times;
+  put.value = scaled(column, column.missing->value);
+  put.indicator = column.missing->indicator && field.kind == Kind::Number;
 }
 
 RecordEncoder::Expected RecordEncoder::derive(std::size_t column, std::optional<std::string_view> cell,
@@ -226,40 +229,43 @@ RecordEncoder::Expected RecordEncoder::encode_own_missing(std::size_t column, co
     if (Expected expected = encode_group(sensitive, nothing, facts_[sensitive.facts], *row.group); expected != nullptr)
       return expected;
   }
-  if (field.kind != Kind::Number && field.kind != Kind::NumericTarget) return encode_field(field, "", row);
+  PackedEncoding::Put put;
+  const Expected expected = encode_nothing(field, 1, put);
+  if (expected == nullptr) put_into(field, put, row);
+  return expected;
+}
+
+RecordEncoder::Expected RecordEncoder::encode_nothing(Field& field, std::int64_t times, PackedEncoding::Put& put) {
+  if (field.kind != Kind::Number && field.kind != Kind::NumericTarget) return encode_cell(field, "", times, put);
   if (!field.numeric.missing) return &field.expected_declared;
-  if (field.kind == Kind::Number) {
-    put_missing(field, row.features, row.features[field.offset]);
-  } else {
-    put_missing(field, nullptr, *row.target);
-  }
+  put_missing(field, times, put);
   return nullptr;
 }
 
-RecordEncoder::Expected RecordEncoder::encode_number(Field& field, std::string_view cell, double* features,
-                                                     double& out) {
+RecordEncoder::Expected RecordEncoder::encode_number(Field& field, std::string_view cell, std::int64_t times,
+                                                     PackedEncoding::Put& put) {
   const NumericColumn& column = field.numeric;
   if (column.missing &&
       std::find(column.missing->texts.begin(), column.missing->texts.end(), cell) != column.missing->texts.end()) {
-    put_missing(field, features, out);
+    put_missing(field, times, put);
     return nullptr;
   }
   std::optional<double> value = column.date ? parse_date(cell, *column.date) : parse_number(cell, numbers_);
   if (!value && column.limits == Limits::AsBounds) value = parse_limit(cell, numbers_);
   if (!value) return !column.missing && looks_missing(cell) ? &field.expected_declared : &field.expected;
-  return put_number(field, *value, out);
+  return put_number(field, *value, put.value, times);
 }
 
-RecordEncoder::Expected RecordEncoder::put_number(Field& field, double value, double& out) {
+RecordEncoder::Expected RecordEncoder::put_number(Field& field, double value, double& out, std::int64_t times) {
   ColumnFacts& facts = facts_[field.facts];
   const NumericColumn& column = field.numeric;
   facts.least = std::min(facts.least, value);
   facts.most = std::max(facts.most, value);
   if (value < column.min || value > column.max) {
     if (column.outside == Outside::Refuse) return &field.expected_inside;
-    ++facts.clamped;
+    facts.clamped += times;
   }
-  out = scale(column, value);
+  out = scaled(column, value);
   return nullptr;
 }
 
@@ -295,34 +301,134 @@ RecordEncoder::Expected RecordEncoder::encode_own(std::size_t column, std::strin
 }
 
 RecordEncoder::Expected RecordEncoder::encode_field(Field& field, std::string_view cell, const Row& row) {
+  PackedEncoding::Put put;
+  const Expected expected = encode_cell(field, cell, 1, put);
+  if (expected == nullptr) put_into(field, put, row);
+  return expected;
+}
+
+void RecordEncoder::put_into(const Field& field, const PackedEncoding::Put& put, const Row& row) {
+  if (field.kind == Kind::Skipped) return;
+  if (field.kind != Kind::Number && field.kind != Kind::Category) {
+    *row.target = put.value;
+    return;
+  }
+  row.features[field.offset + put.place] = put.value;
+  if (put.indicator) row.features[field.offset + 1] = 1.0;
+}
+
+RecordEncoder::Expected RecordEncoder::encode_cell(Field& field, std::string_view cell, std::int64_t times,
+                                                   PackedEncoding::Put& put) {
   switch (field.kind) {
     case Kind::Skipped:
       return nullptr;
     case Kind::Number:
-      return encode_number(field, cell, row.features, row.features[field.offset]);
     case Kind::NumericTarget:
-      return encode_number(field, cell, nullptr, *row.target);
+      return encode_number(field, cell, times, put);
     case Kind::Category:
     case Kind::BinaryTarget:
-    case Kind::ClassTarget: {
-      const auto found = field.values.find(cell);
-      if (found == field.values.end()) {
-        if (!field.others_allowed) return &field.expected;
-        ++facts_[field.facts].clamped;
-        return nullptr;
-      }
-      ++facts_[field.facts].counts[found->second];
-      if (field.kind == Kind::Category) {
-        row.features[field.offset + found->second] = 1.0;
-      } else if (field.kind == Kind::ClassTarget) {
-        *row.target = static_cast<double>(found->second);
-      } else {
-        *row.target = found->second == 1 ? 1.0 : -1.0;
-      }
-      return nullptr;
-    }
+    case Kind::ClassTarget:
+      break;
+  }
+  const auto found = field.values.find(cell);
+  if (found == field.values.end()) {
+    if (!field.others_allowed) return &field.expected;
+    facts_[field.facts].clamped += times;  // no indicator is set
+    return nullptr;
+  }
+  const std::size_t place = found->second;
+  facts_[field.facts].counts[place] += times;
+  if (field.kind == Kind::Category) {
+    put.place = place;
+    put.value = 1.0;
+  } else if (field.kind == Kind::ClassTarget) {
+    put.value = static_cast<double>(place);
+  } else {
+    put.value = place == 1 ? 1.0 : -1.0;
   }
   return nullptr;
+}
+
+std::optional<PackedEncoding> RecordEncoder::encode_packed(std::size_t column, const PackedCells& cells) {
+  constexpr std::uint64_t kTableMax = 1U << 17U;  // so many numbers are looked up
+  constexpr std::uint64_t kAlike = 32;            // cells for each number, from which on looking it up is faster
+  Field& field = fields_[column];
+  if (sensitive_[column].step != 0 || derivations_.reads(column)) return std::nullopt;
+  if (field.kind == Kind::Skipped) return PackedEncoding();
+  std::optional<PackedEncoding> out;
+  if (cells.decimals && cells.largest() > cells.rows() / kAlike) out = encode_decimals(field, cells);
+  if (!out && cells.largest() < kTableMax) out = encode_each(field, cells);
+  return out;
+}
+
+std::optional<PackedEncoding> RecordEncoder::encode_each(Field& field, const PackedCells& cells) {
+  std::vector<std::int64_t> times(cells.largest() + 1);
+  each_value(cells, 0, cells.rows(), [&times](std::size_t, std::uint64_t value) { ++times[value]; });
+  std::vector<PackedEncoding::Put> puts(times.size());
+  PackedTexts texts(numbers_.decimal_comma ? ',' : '.');
+  for (std::uint64_t value = 0; value < times.size(); ++value) {
+    if (times[value] == 0) continue;
+    const bool nothing = value == cells.nothing();
+    const std::string_view text = nothing ? "" : texts.of(cells, value);
+    if (!is_utf8(text)) return std::nullopt;
+    const Expected expected = nothing ? encode_nothing(field, times[value], puts[value])
+                                      : encode_cell(field, text, times[value], puts[value]);
+    if (expected != nullptr) return std::nullopt;
+  }
+  return PackedEncoding(std::move(puts));
+}
+
+bool RecordEncoder::number_may_be_missing(const NumericColumn& column) const {
+  const auto is_number = [this](const std::string& text) { return parse_number(text, numbers_).has_value(); };
+  return column.missing && std::any_of(column.missing->texts.begin(), column.missing->texts.end(), is_number);
+}
+
+std::optional<PackedEncoding> RecordEncoder::encode_decimals(Field& field, const PackedCells& cells) {
+  const NumericColumn& column = field.numeric;
+  if ((field.kind != Kind::Number && field.kind != Kind::NumericTarget) || column.date || !exactly_computed(cells))
+    return std::nullopt;
+  if (number_may_be_missing(column)) return std::nullopt;
+  const std::uint64_t nothing = cells.nothing();
+  std::uint64_t least = nothing;
+  std::uint64_t most = 0;
+  std::int64_t missing = 0;
+  each_value(cells, 0, cells.rows(), [&](std::size_t, std::uint64_t value) {
+    if (value == nothing) {
+      ++missing;
+      return;
+    }
+    least = std::min(least, value);
+    most = std::max(most, value);
+  });
+  const auto is_outside = [&](std::uint64_t value) {
+    const double number = decimal_value(cells, value);
+    return number < column.min || number > column.max;
+  };
+  std::int64_t outside = 0;
+  if (missing < static_cast<std::int64_t>(cells.rows()) && (is_outside(least) || is_outside(most))) {
+    if (column.outside == Outside::Refuse) return std::nullopt;
+    each_value(cells, 0, cells.rows(),
+               [&](std::size_t, std::uint64_t value) { outside += value != nothing && is_outside(value) ? 1 : 0; });
+  }
+  PackedEncoding::Put put;
+  if (missing > 0 && encode_nothing(field, missing, put) != nullptr) return std::nullopt;
+  ColumnFacts& facts = facts_[field.facts];
+  facts.clamped += outside;
+  if (missing < static_cast<std::int64_t>(cells.rows())) {
+    facts.least = std::min(facts.least, decimal_value(cells, least));
+    facts.most = std::max(facts.most, decimal_value(cells, most));
+  }
+  return PackedEncoding(column, put);
+}
+
+void RecordEncoder::put_packed(std::size_t column, const PackedCells& cells, const PackedEncoding& encoding,
+                               std::size_t from, std::size_t count, const Rows& rows) const {
+  const Field& field = fields_[column];
+  if (field.kind == Kind::Number || field.kind == Kind::Category) {
+    encoding.write(cells, from, count, rows.features + field.offset, width_);
+  } else {
+    encoding.write(cells, from, count, rows.targets, 1);
+  }
 }
 
 }  // namespace undertone::data

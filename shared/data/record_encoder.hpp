@@ -1,8 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
-#include <map>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -11,6 +11,7 @@
 #include "shared/base/result.hpp"
 #include "shared/data/derivations.hpp"
 #include "shared/data/numbers.hpp"
+#include "shared/data/packed_encoding.hpp"
 #include "shared/data/schema.hpp"
 #include "shared/models/linear_model.hpp"
 
@@ -51,10 +52,37 @@ class RecordEncoder {
   /// Encodes one cell of a record. Columns that the schema does not name are skipped.
   /// @return null if the cell is good
   [[nodiscard]] Expected encode(std::size_t column, std::string_view cell, const Row& row);
+  /// Whether a column may be asked for `put_common`: its numbers have a decimal point, and nothing else reads it.
+  [[nodiscard]] bool has_common(std::size_t column) const { return fields_[column].has_common; }
+  /// Encodes the commonest cell, which is a short decimal within its column's bounds, as encode() does.
+  /// @return false where it is another, and nothing was done. @pre has_common(column)
+  [[nodiscard]] bool put_common(std::size_t column, std::string_view cell, const Row& row) {
+    const Field& field = fields_[column];
+    const std::optional<double> value = short_decimal(cell);
+    if (!value || *value < field.numeric.min || *value > field.numeric.max) return false;
+    ColumnFacts& facts = facts_[field.facts];
+    facts.least = std::min(facts.least, *value);
+    facts.most = std::max(facts.most, *value);
+    (field.kind == Kind::Number ? row.features[field.offset] : *row.target) = scaled(field.numeric, *value);
+    return true;
+  }
   /// What a row that was too short has left behind is forgotten.
   void next_row() { derivations_.next_row(); }
   /// The same of a cell that is known to hold nothing, however its column writes that.
   [[nodiscard]] Expected encode_missing(std::size_t column, const Row& row);
+
+  /// Where the records are that packed cells are put into: as `Row`, from the first one on.
+  struct Rows {
+    double* features = nullptr;  // [width] for each record
+    double* targets = nullptr;
+  };
+  /// Reads a packed column as its cells' texts would be read one by one, each different text once.
+  /// @return what puts the cells into records; nothing where a cell would be refused, or where a column is looked at
+  /// for a group or for what is derived of it
+  [[nodiscard]] std::optional<PackedEncoding> encode_packed(std::size_t column, const PackedCells& cells);
+  /// @param encoding of this column @param rows whose first is that of the cell `from`
+  void put_packed(std::size_t column, const PackedCells& cells, const PackedEncoding& encoding, std::size_t from,
+                  std::size_t count, const Rows& rows) const;
 
   [[nodiscard]] std::size_t width() const noexcept { return width_; }
   /// Whether records have groups.
@@ -76,6 +104,7 @@ class RecordEncoder {
     std::size_t offset = 0;  // of its first encoded feature
     std::size_t facts = 0;
     NumericColumn numeric;
+    bool has_common = false;
     bool others_allowed = false;
     Index values;  // categories, or the two values of a label
     std::string expected;
@@ -101,11 +130,21 @@ class RecordEncoder {
   [[nodiscard]] Expected encode_own_missing(std::size_t column, const Row& row);
   /// Takes a cell for what is derived of it, and encodes that.
   [[nodiscard]] Expected derive(std::size_t column, std::optional<std::string_view> cell, const Row& row);
-  [[nodiscard]] Expected put_number(Field& field, double value, double& out);
+  /// A number of a field as it is kept, and the facts of so many cells like it. @return null if it is good
+  [[nodiscard]] Expected put_number(Field& field, double value, double& out, std::int64_t times = 1);
   [[nodiscard]] Expected encode_field(Field& field, std::string_view cell, const Row& row);
-  [[nodiscard]] Expected encode_number(Field& field, std::string_view cell, double* features, double& out);
+  /// A cell of a field by itself, which stands so many times: where it is put, and what.
+  [[nodiscard]] Expected encode_cell(Field& field, std::string_view cell, std::int64_t times, PackedEncoding::Put& put);
+  static void put_into(const Field& field, const PackedEncoding::Put& put, const Row& row);
+  [[nodiscard]] Expected encode_nothing(Field& field, std::int64_t times, PackedEncoding::Put& put);
+  [[nodiscard]] Expected encode_number(Field& field, std::string_view cell, std::int64_t times,
+                                       PackedEncoding::Put& put);
   /// @pre the schema says what stands for missing values of this column
-  void put_missing(const Field& field, double* features, double& out);
+  void put_missing(const Field& field, std::int64_t times, PackedEncoding::Put& put);
+  [[nodiscard]] std::optional<PackedEncoding> encode_each(Field& field, const PackedCells& cells);
+  [[nodiscard]] std::optional<PackedEncoding> encode_decimals(Field& field, const PackedCells& cells);
+  /// Whether a number of a column may be written as what stands for a missing one.
+  [[nodiscard]] bool number_may_be_missing(const NumericColumn& column) const;
 
   std::vector<Field> fields_;         // one a column of the file, then one a derived column
   std::vector<Sensitive> sensitive_;  // likewise; a column may be a feature besides

@@ -4,33 +4,12 @@
 #include <charconv>
 #include <cstring>
 
+#include "shared/base/large_memory.hpp"
 #include "shared/base/plain_text.hpp"
 #include "shared/data/column_name.hpp"
+#include "shared/data/text_encoding.hpp"
 
 namespace undertone::data {
-
-bool is_utf8(std::string_view text) {
-  std::size_t i = 0;
-  while (i < text.size()) {
-    const auto lead = static_cast<unsigned char>(text[i]);
-    if (lead < 0x80) {
-      ++i;
-      continue;
-    }
-    const std::size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-    if (lead < 0xc2 || lead > 0xf4 || i + length > text.size()) return false;
-    const auto second = static_cast<unsigned char>(text[i + 1]);
-    if ((lead == 0xe0 && second < 0xa0) || (lead == 0xed && second > 0x9f) || (lead == 0xf0 && second < 0x90) ||
-        (lead == 0xf4 && second > 0x8f)) {
-      return false;
-    }
-    for (std::size_t j = 1; j < length; ++j) {
-      if ((static_cast<unsigned char>(text[i + j]) & 0xc0U) != 0x80U) return false;
-    }
-    i += length;
-  }
-  return true;
-}
 
 Status RecordGatherer::find_mark() {
   const std::string name = plain_text(options_->mark->column);
@@ -83,7 +62,9 @@ Status RecordGatherer::begin(const std::vector<std::string>& columns, std::int64
   if (options_->kept) UNDERTONE_TRY(find_kept());
   by_content_ = options_->content_key || (options_->person && options_->person->without_id_alone);
   const auto rows = static_cast<std::size_t>(rows_at_most);
-  features_.setZero(static_cast<Eigen::Index>(encoder_->width()), rows_at_most);
+  features_.resize(static_cast<Eigen::Index>(encoder_->width()), rows_at_most);
+  expect_much(features_.data(), static_cast<std::size_t>(features_.size()) * sizeof(double));
+  features_.setZero();
   targets_.setZero(rows_at_most);
   if (encoder_->groups()) groups_.assign(rows, 0);
   if (options_->mark) marked_.assign(rows, false);
@@ -91,6 +72,11 @@ Status RecordGatherer::begin(const std::vector<std::string>& columns, std::int64
   if (options_->content_key) contents_.assign(rows, PersonKey{});
   if (options_->person && options_->person->looks_for_near_ids) near_ids_ = persons_;
   if (options_->kept) kept_.assign(rows, "");
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    common_.push_back(encoder_->has_common(i) && !by_content_ && i != mark_column_ && i != person_column_ &&
+                      i != kept_column_);
+  }
+  if (rows > 0) row_ = row();
   return {};
 }
 
@@ -133,8 +119,9 @@ void RecordGatherer::add_content(std::string_view cell) {
 
 void RecordGatherer::cell(std::size_t column, std::span<char> text, TableProblems& problems) {
   if (!fits(problems)) return;
-  const auto record = static_cast<std::size_t>(record_);
   const std::string_view cell(text.data(), text.size());
+  if (common_[column] && encoder_->put_common(column, cell, row_)) return;
+  const auto record = static_cast<std::size_t>(record_);
   if (column == mark_column_) marked_[record] = cell == options_->mark->value;
   if (column == kept_column_) {
     if (!is_utf8(cell)) problems.add(describe_column(columns_, column) + ": expected UTF-8 text" + kConvertHint, false);
@@ -145,16 +132,16 @@ void RecordGatherer::cell(std::size_t column, std::span<char> text, TableProblem
   if (!encoder_->reads(column)) return;
   if (!is_utf8(cell))
     return problems.add(describe_column(columns_, column) + ": expected UTF-8 text" + kConvertHint, false);
-  if (const RecordEncoder::Expected expected = encoder_->encode(column, cell, row()); expected != nullptr)
+  if (const RecordEncoder::Expected expected = encoder_->encode(column, cell, row_); expected != nullptr)
     problems.add(describe_column(columns_, column) + ": expected " + *expected, false);
 }
 
 void RecordGatherer::missing(std::size_t column, TableProblems& problems) {
   if (!fits(problems)) return;
   if (column == person_column_) return take_id({}, problems);
-  if (by_content_) content_ += "-";
+  if (by_content_) add_no_content();
   if (!encoder_->reads(column)) return;
-  if (const RecordEncoder::Expected expected = encoder_->encode_missing(column, row()); expected != nullptr)
+  if (const RecordEncoder::Expected expected = encoder_->encode_missing(column, row_); expected != nullptr)
     problems.add(describe_column(columns_, column) + ": expected " + *expected, false);
 }
 
@@ -169,7 +156,46 @@ void RecordGatherer::end_row(TableProblems& problems) {
   without_id_ = false;
   content_.clear();
   encoder_->next_row();
-  ++record_;
+  if (++record_ < targets_.size()) row_ = row();
+}
+
+std::optional<PackedEncoding> RecordGatherer::encoding_of(std::size_t column, const PackedCells& cells) {
+  if (column == mark_column_ || column == kept_column_ || column == person_column_) return std::nullopt;
+  return encoder_->encode_packed(column, cells);
+}
+
+void RecordGatherer::take_rows(const PackedRows& rows, std::int64_t before, TableProblems& problems) {
+  constexpr std::size_t kRowsAtOnce = 256;  // what is written of them, of all columns, stays in the processor's cache
+  if (static_cast<Eigen::Index>(rows.count) > targets_.size() - record_)
+    return TableSink::take_rows(rows, before, problems);
+  std::vector<std::optional<PackedEncoding>> encodings(rows.columns.size());
+  std::vector<std::size_t> one_by_one;  // the columns whose cells are wanted as texts
+  for (std::size_t i = 0; i < encodings.size(); ++i) {
+    encodings[i] = encoding_of(i, rows.columns[i]);
+    if (!encodings[i] || by_content_) one_by_one.push_back(i);
+  }
+  PackedTexts texts(rows.mark);
+  for (std::size_t from = 0; from < rows.count && !problems.stopped(); from += kRowsAtOnce) {
+    const std::size_t count = std::min(kRowsAtOnce, rows.count - from);
+    for (std::size_t i = 0; i < encodings.size(); ++i) {
+      if (encodings[i])
+        encoder_->put_packed(i, rows.columns[i], *encodings[i], from, count,
+                             {features_.col(record_).data(), &targets_[record_]});
+    }
+    for (std::size_t row = from; row < from + count && !problems.stopped(); ++row) {
+      problems.at(before + static_cast<std::int64_t>(row) + 1);
+      for (const std::size_t i : one_by_one) {
+        const std::uint64_t value = rows.columns[i].value(row);
+        const bool nothing = value == rows.columns[i].nothing();
+        if (encodings[i]) {  // its number stands where it belongs
+          nothing ? add_no_content() : add_content(texts.of(rows.columns[i], value));
+        } else {
+          nothing ? missing(i, problems) : cell(i, texts.copy_of(rows.columns[i], value), problems);
+        }
+      }
+      end_row(problems);
+    }
+  }
 }
 
 TableRecords RecordGatherer::take() {

@@ -55,6 +55,7 @@ class RecordGatherer final : public TableSink {
   void cell(std::size_t column, std::span<char> text, TableProblems& problems) override;
   void missing(std::size_t column, TableProblems& problems) override;
   void end_row(TableProblems& problems) override;
+  void take_rows(const PackedRows& rows, std::int64_t before, TableProblems& problems) override;
 
   [[nodiscard]] std::int64_t rows() const noexcept { return record_; }
   /// This hands over what was gathered, and leaves nothing behind. @pre begin() was good
@@ -66,6 +67,9 @@ class RecordGatherer final : public TableSink {
   [[nodiscard]] Status find_kept();
   void take_id(std::span<char> text, TableProblems& problems);
   void add_content(std::string_view cell);
+  void add_no_content() { content_ += '-'; }
+  /// How a packed column's numbers are put into records at once; nothing where its cells are taken one by one.
+  [[nodiscard]] std::optional<PackedEncoding> encoding_of(std::size_t column, const PackedCells& cells);
   /// Whether there is room for the row at hand; a problem if not.
   [[nodiscard]] bool fits(TableProblems& problems) const;
   [[nodiscard]] RecordEncoder::Row row();
@@ -74,8 +78,10 @@ class RecordGatherer final : public TableSink {
   const GatherOptions* options_;
   std::vector<std::string> columns_;
   std::optional<RecordEncoder> encoder_;
+  std::vector<bool> common_;  // the columns that nothing reads but the encoder, and whose numbers it takes at once
   Eigen::MatrixXd features_;
   Eigen::VectorXd targets_;
+  RecordEncoder::Row row_;            // the row at hand
   std::vector<std::int32_t> groups_;  // of the records, where the schema has sensitive columns
   Eigen::Index record_ = 0;
   std::size_t mark_column_ = SIZE_MAX;
@@ -92,11 +98,5 @@ class RecordGatherer final : public TableSink {
   std::size_t kept_column_ = SIZE_MAX;
   std::vector<std::string> kept_;
 };
-
-/// Whether the text is UTF-8 (RFC 3629: no surrogates, no overlong forms).
-[[nodiscard]] bool is_utf8(std::string_view text);
-/// How a file of another encoding is mended: said after what is expected.
-inline constexpr const char* kConvertHint =
-    " (Windows often writes Windows-1252: write \"encoding\": \"Windows-1252\" under \"file\" of the data set)";
 
 }  // namespace undertone::data

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -101,6 +102,10 @@ struct Schema {
 [[nodiscard]] std::size_t class_count(const Schema& schema);
 /// How many numbers a record's features become.
 [[nodiscard]] std::size_t encoded_width(const FeatureColumn& column);
+/// A value within the column's bounds, where the lower one becomes -1 and the upper one 1.
+[[nodiscard]] inline double scaled(const NumericColumn& column, double value) {
+  return 2.0 * (std::clamp(value, column.min, column.max) - column.min) / (column.max - column.min) - 1.0;
+}
 [[nodiscard]] std::size_t encoded_width(const Schema& schema);
 /// One name for each encoded feature: "age", "age missing", "sex=female".
 [[nodiscard]] std::vector<std::string> encoded_names(const Schema& schema);

@@ -15,6 +15,8 @@
 #include "shared/base/plain_text.hpp"
 #include "shared/data/column_name.hpp"
 #include "shared/data/csv_reader.hpp"
+#include "shared/data/packed_cells.hpp"
+#include "shared/data/text_encoding.hpp"
 
 namespace undertone::data {
 namespace {
@@ -23,9 +25,6 @@ constexpr std::string_view kMagic = "undertone snapshot 1\n";
 constexpr std::size_t kBlockBytesMax = std::size_t{64} << 20U;  // of cells, before they are packed
 /// A reader refuses a longer packed block: a writer's has its cells, and beside each no more than a length and a place.
 constexpr std::uint64_t kPackedBytesMax = std::uint64_t{4} << 30U;
-constexpr std::uint64_t kTexts = 0;
-constexpr std::uint64_t kDecimals = 1;
-constexpr std::size_t kDigitsMax = 18;  // of a whole number that fits 64 bits, its fraction's included
 
 /// A plain decimal is an optional minus, digits without a zero before them, and perhaps a mark and more digits.
 struct Decimal {
@@ -41,7 +40,7 @@ std::optional<Decimal> decimal_in(std::string_view text, char mark) {
   const std::string_view whole = text.substr(0, point);
   const std::string_view fraction = point < text.size() ? text.substr(point + 1) : std::string_view();
   if (whole.empty() || (whole.size() > 1 && whole.front() == '0') || (point < text.size() && fraction.empty()) ||
-      whole.size() + fraction.size() > kDigitsMax) {
+      whole.size() + fraction.size() > kPackedDigitsMax) {
     return std::nullopt;
   }
   Decimal out{0, fraction.size()};
@@ -54,37 +53,6 @@ std::optional<Decimal> decimal_in(std::string_view text, char mark) {
   if (minus && out.digits == 0) return std::nullopt;  // -0 is another text than 0
   if (minus) out.digits = -out.digits;
   return out;
-}
-
-/// Writes digits with so many behind the mark. @param trimmed without zeros at the end of the fraction
-/// @return what was written
-std::span<char> write_decimal(std::int64_t digits, std::size_t scale, bool trimmed, char mark,
-                              std::array<char, 32>& out) {
-  std::array<char, 24> plain{};
-  const bool minus = digits < 0;
-  const std::uint64_t size_of =
-      minus ? std::uint64_t{0} - static_cast<std::uint64_t>(digits) : static_cast<std::uint64_t>(digits);
-  const auto [end, code] = std::to_chars(plain.data(), plain.data() + plain.size(), size_of);
-  auto count = static_cast<std::size_t>(end - plain.data());
-  char* at = out.data();
-  if (minus) *at++ = '-';
-  if (count <= scale) {  // 0.05
-    *at++ = '0';
-  } else {
-    at = std::copy_n(plain.data(), count - scale, at);
-  }
-  if (scale > 0) {
-    char* const point = at;
-    *at++ = mark;
-    for (std::size_t i = count; i < scale; ++i) *at++ = '0';
-    const std::size_t shown = std::min(count, scale);
-    at = std::copy_n(plain.data() + (count - shown), shown, at);
-    if (trimmed) {
-      while (at[-1] == '0') --at;
-      if (at - 1 == point) --at;
-    }
-  }
-  return {out.data(), at};
 }
 
 char mark_of(const NumberForm& numbers) { return numbers.decimal_comma ? ',' : '.'; }
@@ -102,12 +70,6 @@ void put(std::string& out, std::uint64_t value, std::size_t width) {
   out.append(bytes.data(), width);
 }
 
-std::uint64_t get(std::string_view values, std::size_t at, std::size_t width) {
-  std::uint64_t out = 0;
-  std::memcpy(&out, values.data() + at * width, width);
-  return out;
-}
-
 /// The cells of a block, where all that hold something are decimals.
 struct Decimals {
   std::size_t scale = 0;
@@ -117,8 +79,8 @@ struct Decimals {
   std::vector<std::int64_t> digits;  // of every cell, at the scale; 0 of one that is missing
 };
 
-constexpr std::array<std::int64_t, kDigitsMax + 1> kPowers = [] {
-  std::array<std::int64_t, kDigitsMax + 1> out{};
+constexpr std::array<std::int64_t, kPackedDigitsMax + 1> kPowers = [] {
+  std::array<std::int64_t, kPackedDigitsMax + 1> out{};
   out[0] = 1;
   for (std::size_t i = 1; i < out.size(); ++i) out[i] = 10 * out[i - 1];
   return out;
@@ -138,7 +100,7 @@ class Packer {
     const std::size_t width = width_of(decimals->range + (gaps ? 1 : 0));  // one more: what is missing
     if (texts.size() <= 6 * sizeof(std::uint64_t) + width * decimals->digits.size()) return texts;
     ByteWriter out;
-    out.u64(kDecimals);
+    out.u64(kPackedDecimals);
     out.u64(decimals->scale);
     out.u64(decimals->trimmed ? 1 : 0);
     out.i64(decimals->least);
@@ -171,7 +133,7 @@ class Packer {
     }
     const std::size_t width = width_of(different.size());
     ByteWriter out;
-    out.u64(kTexts);
+    out.u64(kPackedTexts);
     out.u64(different.size());
     for (const std::string_view one : different) out.text(one);
     out.u64(width);
@@ -216,49 +178,6 @@ class Packer {
   const std::vector<bool>* missing_;
   char mark_;
 };
-
-/// A column of a packed block as it is read. Its parts refer to the block.
-struct Packed {
-  bool decimals = false;
-  std::vector<std::string_view> texts;
-  std::uint64_t scale = 0;
-  bool trimmed = false;
-  std::int64_t least = 0;
-  std::uint64_t most = 0;  // of the values: one more says that a decimal is missing. Of texts their number; 0: missing
-  std::uint64_t width = 1;
-  std::string_view values;
-};
-
-bool is_width(std::uint64_t width) { return width == 1 || width == 2 || width == 4 || width == 8; }
-
-/// @return an error without place where the bytes are no column of so many rows
-Result<Packed> unpack(std::string_view column, std::size_t rows) {
-  const Error wrong{ErrorCode::Malformed, "no column of a snapshot"};
-  ByteReader bytes(column);
-  Packed out;
-  UNDERTONE_TRY(const std::uint64_t kind, bytes.u64());
-  out.decimals = kind == kDecimals;
-  if (out.decimals) {
-    UNDERTONE_TRY(out.scale, bytes.u64());
-    UNDERTONE_TRY(const std::uint64_t trimmed, bytes.u64());
-    UNDERTONE_TRY(out.least, bytes.i64());
-    UNDERTONE_TRY(out.most, bytes.u64());
-    if (out.scale > kDigitsMax || trimmed > 1) return wrong;
-    out.trimmed = trimmed == 1;
-  } else {
-    UNDERTONE_TRY(out.most, bytes.u64());
-    if (kind != kTexts || out.most > rows) return wrong;
-    for (std::uint64_t i = 0; i < out.most; ++i) {
-      UNDERTONE_TRY(const std::uint64_t size, bytes.u64());
-      UNDERTONE_TRY(const std::string_view text, bytes.view(size));
-      out.texts.push_back(text);
-    }
-  }
-  UNDERTONE_TRY(out.width, bytes.u64());
-  if (!is_width(out.width) || bytes.left() != out.width * rows) return wrong;
-  UNDERTONE_TRY(out.values, bytes.view(bytes.left()));
-  return out;
-}
 
 /// A file that is read in parts.
 class Parts {
@@ -447,9 +366,7 @@ Status read_snapshot_into(const std::filesystem::path& file, const std::function
   TableProblems problems(file.string());
   std::uint64_t seen = 0;
   std::vector<std::string> packed(columns.size());
-  std::vector<Packed> cells(columns.size());
-  std::string scratch;
-  std::array<char, 32> decimal{};
+  PackedRows block{std::vector<PackedCells>(columns.size()), 0, mark_of(header.numbers)};
   while (!problems.stopped()) {
     const auto block_rows = parts.u64();
     if (!block_rows || *block_rows > kSnapshotBlockRows || *block_rows > rows - seen) return damaged(file);
@@ -458,31 +375,12 @@ Status read_snapshot_into(const std::filesystem::path& file, const std::function
       const auto size = parts.u64();
       if (!size || *size > std::min<std::uint64_t>(header.file_bytes, kPackedBytesMax) || !parts.read(packed[i], *size))
         return damaged(file);
-      Result<Packed> column = unpack(packed[i], *block_rows);
+      Result<PackedCells> column = unpack(packed[i], *block_rows);
       if (!column) return damaged(file);
-      cells[i] = *std::move(column);
+      block.columns[i] = *std::move(column);
     }
-    for (std::size_t row = 0; row < *block_rows && !problems.stopped(); ++row) {
-      problems.at(static_cast<std::int64_t>(seen + row + 1));
-      for (std::size_t i = 0; i < columns.size(); ++i) {
-        const Packed& column = cells[i];
-        const std::uint64_t value = get(column.values, row, column.width);
-        if (value > column.most + (column.decimals ? 1U : 0U)) return damaged(file);
-        if (value == (column.decimals ? column.most + 1 : 0)) {
-          sink.missing(i, problems);
-        } else if (column.decimals) {
-          const std::uint64_t digits = static_cast<std::uint64_t>(column.least) + value;
-          sink.cell(i,
-                    write_decimal(static_cast<std::int64_t>(digits), column.scale, column.trimmed,
-                                  mark_of(header.numbers), decimal),
-                    problems);
-        } else {
-          scratch = column.texts[value - 1];  // a copy: whoever takes ids overwrites them
-          sink.cell(i, scratch, problems);
-        }
-      }
-      sink.end_row(problems);
-    }
+    block.count = *block_rows;
+    sink.take_rows(block, static_cast<std::int64_t>(seen), problems);
     seen += *block_rows;
   }
   if (!problems.none()) return problems.error();

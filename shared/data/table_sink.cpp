@@ -21,6 +21,22 @@ Error TableProblems::error() const {
   return {ErrorCode::InvalidData, all};
 }
 
+void TableSink::take_rows(const PackedRows& rows, std::int64_t before, TableProblems& problems) {
+  PackedTexts texts(rows.mark);
+  for (std::size_t row = 0; row < rows.count && !problems.stopped(); ++row) {
+    problems.at(before + static_cast<std::int64_t>(row) + 1);
+    for (std::size_t i = 0; i < rows.columns.size(); ++i) {
+      const std::uint64_t value = rows.columns[i].value(row);
+      if (value == rows.columns[i].nothing()) {
+        missing(i, problems);
+      } else {
+        cell(i, texts.copy_of(rows.columns[i], value), problems);
+      }
+    }
+    end_row(problems);
+  }
+}
+
 std::string describe_column(const std::vector<std::string>& columns, std::size_t at) {
   return fmt::format("column {} \"{}\"", at + 1, plain_text(columns[at]));
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "shared/base/result.hpp"
+#include "shared/data/packed_cells.hpp"
 
 namespace undertone::data {
 
@@ -54,6 +55,9 @@ class TableSink {
   virtual void missing(std::size_t column, TableProblems& problems) = 0;
   /// The row is whole.
   virtual void end_row(TableProblems& problems) = 0;
+  /// Takes whole rows, all columns of them. A sink that has no faster way is handed their cells one by one.
+  /// @param before rows that the table had before these
+  virtual void take_rows(const PackedRows& rows, std::int64_t before, TableProblems& problems);
 };
 
 /// A column, for problems: its number from 1 and its name.

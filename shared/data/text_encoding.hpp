@@ -22,6 +22,12 @@ inline constexpr std::array<NamedEncoding, 4> kTextEncodings = {{{"UTF-8", TextE
                                                                  {"ISO-8859-1", TextEncoding::Latin1}}};
 [[nodiscard]] const char* name_of(TextEncoding encoding);
 
+/// Whether the text is UTF-8 (RFC 3629: no surrogates, no overlong forms).
+[[nodiscard]] bool is_utf8(std::string_view text);
+/// How a file of another encoding is mended: said after what is expected.
+inline constexpr const char* kConvertHint =
+    " (Windows often writes Windows-1252: write \"encoding\": \"Windows-1252\" under \"file\" of the data set)";
+
 /// Whether the text begins with the mark of UTF-16.
 [[nodiscard]] bool has_utf16_mark(std::string_view bytes);
 

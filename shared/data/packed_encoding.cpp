@@ -1,0 +1,56 @@
+#include "shared/data/packed_encoding.hpp"
+
+#include <algorithm>
+
+namespace undertone::data {
+namespace {
+
+constexpr std::array<double, 19> kPowersOfTen = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8, 1e9,
+                                                 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18};
+static_assert(kPowersOfTen.size() == kPackedDigitsMax + 1);
+
+}  // namespace
+
+bool exactly_computed(const PackedCells& cells) {
+  constexpr std::int64_t kExactMax = std::int64_t{1} << 53U;
+  return cells.least >= -kExactMax && cells.most <= std::uint64_t{kExactMax} * 2 &&
+         cells.digits(cells.most) <= kExactMax;
+}
+
+double decimal_value(const PackedCells& cells, std::uint64_t value) {
+  return static_cast<double>(cells.digits(value)) / kPowersOfTen[cells.scale];
+}
+
+PackedEncoding::PackedEncoding(std::vector<Put> puts) : how_(How::ByTable), puts_(std::move(puts)) {
+  indicators_ = std::any_of(puts_.begin(), puts_.end(), [](const Put& put) { return put.indicator; });
+}
+
+PackedEncoding::PackedEncoding(NumericColumn numeric, Put nothing)
+    : how_(How::Computed), numeric_(std::move(numeric)), nothing_(nothing) {}
+
+void PackedEncoding::write(const PackedCells& cells, std::size_t from, std::size_t count, double* out,
+                           std::size_t stride) const {
+  if (how_ == How::Nothing) return;
+  if (how_ == How::Computed) {
+    const std::uint64_t nothing = cells.nothing();
+    return each_value(cells, from, count, [&](std::size_t row, std::uint64_t value) {
+      double* const at = out + row * stride;
+      if (value == nothing) {
+        *at = nothing_.value;
+        if (nothing_.indicator) at[1] = 1.0;
+      } else {
+        *at = scaled(numeric_, decimal_value(cells, value));
+      }
+    });
+  }
+  each_value(cells, from, count, [&](std::size_t row, std::uint64_t value) {
+    const Put& put = puts_[value];
+    out[row * stride + put.place] = put.value;
+  });
+  if (!indicators_) return;
+  each_value(cells, from, count, [&](std::size_t row, std::uint64_t value) {
+    if (puts_[value].indicator) out[row * stride + 1] = 1.0;
+  });
+}
+
+}  // namespace undertone::data
