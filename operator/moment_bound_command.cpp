@@ -78,10 +78,8 @@ Result<ReleasedLengths> released_lengths(const Json& question, const std::string
 Status check_goes_with(const BoughtBound& bound, const jobs::Job& job, const std::string& file) {
   const models::LinearModel* linear = job.model ? job.model->linear() : nullptr;
   if (linear == nullptr) return no_bound(file, "expected a job that trains a linear model");
-  const std::string loss = linear->loss() == models::Loss::Logistic       ? "logistic"
-                           : linear->loss() == models::Loss::LeastSquares ? "squared"
-                           : linear->loss() == models::Loss::Hinge        ? "hinge"
-                                                                          : "absolute";
+  const std::string loss =
+      linear->loss() == models::Loss::LeastSquares ? "squared" : std::string(models::to_string(linear->loss()));
   if (loss != bound.loss || linear->intercept() != bound.intercept)
     return no_bound(
         file,

@@ -33,7 +33,7 @@ Prediction of_score(const SavedModel& model, double score) {
     return out;
   }
   const data::NumericColumn& column = std::get<data::NumericLabel>(model.schema.label).column;
-  const double value = column.min + (score + 1.0) / 2.0 * (column.max - column.min);
+  const double value = column.min + (model.loss->prediction(score) + 1.0) / 2.0 * (column.max - column.min);
   return {fmt::format("{:.9g}", value), value, {}, 0, 0.0};
 }
 
@@ -48,7 +48,8 @@ std::vector<Prediction> predictions_of(const SavedModel& model, const models::Re
   std::vector<Prediction> out;
   if (model.loss) {
     const Eigen::VectorXd scores = (records.features.transpose() * model.weights).array() + model.intercept;
-    for (const double score : scores) out.push_back(of_score(model, score));
+    for (Eigen::Index j = 0; j < scores.size(); ++j)
+      out.push_back(of_score(model, scores[j] + model.offset(records.features.col(j))));
     return out;
   }
   models::LayeredModel layered(*model.network);

@@ -1,5 +1,8 @@
 #include "operator/saved_model.hpp"
 
+#include <cmath>
+
+#include "shared/jobs/job.hpp"
 #include "shared/jobs/model_section.hpp"
 #include "shared/jobs/projection_section.hpp"
 #include "shared/jobs/schema_section.hpp"
@@ -40,6 +43,14 @@ void read_linear(config::Section& root, SavedModel& model) {
     model.weights[next++] = weight;
   }
   model.intercept = root.number("intercept", -1e300, 1e300, "added to the score");
+  if (root.has("exposure")) {
+    const std::string name = root.text("exposure", "of poisson: the feature that a mean is proportional to");
+    for (const algorithms::Problem::Number& number : jobs::numbers_of(model.schema))
+      if (number.name == name && number.min >= 0.0 && !model.projection)
+        model.exposure = {number.coordinate, number.min / number.max};
+    if (!model.exposure || model.loss->kind() != models::Loss::Poisson)
+      root.problem("exposure", "expected a feature that is a number, at least 0, of a poisson model");
+  }
   const bool binary = std::holds_alternative<data::BinaryLabel>(model.schema.label);
   if (model.loss->classifies() != binary || std::holds_alternative<data::ClassLabel>(model.schema.label))
     root.problem("kind", fmt::format("{} does not fit the label in /data", models::to_string(model.loss->kind())));
@@ -70,6 +81,10 @@ void read_moments(config::Section& root, SavedModel& model) {
 }
 
 }  // namespace
+
+double SavedModel::offset(const Eigen::Ref<const Eigen::VectorXd>& features) const {
+  return exposure ? std::log(exposure->of(features[static_cast<Eigen::Index>(exposure->coordinate)])) : 0.0;
+}
 
 Result<SavedModel> load_model(const std::filesystem::path& file) {
   UNDERTONE_TRY(const config::JsonDocument document, config::load_json(file, kModelBytesMax));

@@ -6,6 +6,7 @@
 #include "shared/base/result.hpp"
 #include "shared/data/projection.hpp"
 #include "shared/data/schema.hpp"
+#include "shared/features/score_moments.hpp"
 #include "shared/models/model.hpp"
 
 namespace undertone::operators {
@@ -20,6 +21,10 @@ struct SavedModel {
   std::optional<models::MomentsModel> moments;
   Eigen::VectorXd weights;
   double intercept = 0.0;
+  std::optional<statistics::ExposureFeature> exposure;  // of a poisson model: a mean is proportional to it
+
+  /// What is added to the score of a record. @param features encoded, of one record
+  [[nodiscard]] double offset(const Eigen::Ref<const Eigen::VectorXd>& features) const;
 };
 
 [[nodiscard]] Result<SavedModel> load_model(const std::filesystem::path& file);

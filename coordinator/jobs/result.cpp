@@ -262,6 +262,8 @@ Json model_of(const RunReport& report) {
   for (std::size_t f = 0; f < names.size(); ++f)
     out["weights"].push_back({{"feature", names[f]}, {"weight", weights[static_cast<Eigen::Index>(f)]}});
   out["intercept"] = job.model->linear()->intercept() ? weights[job.model->features()] : 0.0;
+  if (report.outcome->regression && report.outcome->regression->terms.exposure)
+    out["exposure"] = names.at(report.outcome->regression->terms.exposure->coordinate);
   return out;
 }
 

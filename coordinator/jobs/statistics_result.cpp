@@ -183,11 +183,12 @@ Json regression_row(const jobs::Job& job, const algorithms::FoundRegression& fou
   const jobs::StatedQuestion stated = jobs::state_regression(job, found, *statistics::Confidence::create(kConfidence));
   const std::string label = data::label_column(job.schema);
   const auto* binary = std::get_if<data::BinaryLabel>(&job.schema.label);
-  Json out = {{"statistic", fmt::format("logistic regression of {}",
+  const bool log_link = found.terms.link == statistics::ScoreLink::Log;
+  Json out = {{"statistic", fmt::format("{} regression of {}", log_link ? "Poisson" : "logistic",
                                         binary == nullptr ? label : fmt::format("{}={}", label, binary->positive))},
               {"silos", found.silos},
               {"records", found.records},
-              {"kind", "logistic_regression"},
+              {"kind", log_link ? "poisson_regression" : "logistic_regression"},
               {"confidence", kConfidence},
               {"response", label},
               {"estimates", jobs::estimates_json(stated)}};

@@ -35,7 +35,8 @@ SumPair linear_pair(const jobs::Job& job, const jobs::CohortMember& member, Pair
       pair.block = releases::Block::Holdout;
       projection.others_lean = 1.0;
       // At the zero model: labels of either sign, or targets whose squared loss is at the two ends of what is counted.
-      const bool classes = job.model->linear()->linear_loss().classifies();
+      const models::LinearLoss& loss = job.model->linear()->linear_loss();
+      const bool classes = loss.classifies() || loss.kind() == models::Loss::Poisson;
       pair.first.holdout.targets.setConstant(classes ? -1.0 : 0.0);
       pair.second = pair.first;
       pair.first.holdout.targets[0] = classes ? 1.0 : kFarTarget;

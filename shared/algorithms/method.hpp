@@ -44,6 +44,8 @@ struct MethodTraits {
   bool linear_models = false;  // for these alone
   bool twice_differentiable =
       false;                       // of losses that are so everywhere, with rank-one second derivatives: the logistic
+  bool log_link = false;           // then those of the poisson loss are served, too
+  bool evaluated = true;           // its model may be evaluated on records that silos hold out
   bool simulated_only = false;     // a baseline: no coordinator takes such a job, no silo answers it
   std::uint32_t step_records = 1;  // of one local step
   bool public_records_alone = false;  // it is the model of a job's public records, and asks silos nothing

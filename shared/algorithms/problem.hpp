@@ -3,6 +3,7 @@
 #include <Eigen/Core>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "shared/features/score_moments.hpp"
@@ -30,6 +31,17 @@ struct Problem {
   double clip = 1.0;             // that a job asks records' gradients to be clipped to
   Eigen::Index features = 0;     // encoded, that the model reads: one fewer than its numbers where it has an intercept
   std::vector<statistics::Covariate> covariates = {};  // of a regression on the schema's features. @see covariates_of
+  /// What a regression of the model is of, where its loss is one of a regression's.
+  std::optional<statistics::ScoreLink> link = {};
+  /// A feature that is a number, of which a regression may take its exposure.
+  struct Number {
+    std::string name;
+    std::size_t coordinate = 0;
+    double min = 0.0;
+    double max = 1.0;
+    bool may_be_missing = false;
+  };
+  std::vector<Number> numbers = {};
 
   /// The starting point w_0, as it crosses the wire. It is public.
   [[nodiscard]] Eigen::VectorXd start() const;

@@ -164,6 +164,12 @@ Result<ReadJob> read_job(const nlohmann::json& document, config::Problems& probl
   problem.groups = static_cast<std::uint32_t>(data::group_count(schema));
   problem.classes = static_cast<std::uint32_t>(data::class_count(schema));
   problem.covariates = covariates_of(schema);
+  problem.numbers = numbers_of(schema);
+  if (model.linear() != nullptr && model.linear()->loss() == models::Loss::Poisson) {
+    problem.link = statistics::ScoreLink::Log;
+  } else if (model.linear() != nullptr && model.linear()->loss() == models::Loss::Logistic) {
+    problem.link = statistics::ScoreLink::Logistic;
+  }
   problem.features = features;
   if (!model.is_convex() && problems.none()) problem.start_near(model.start(choice.seed));
   std::optional<Initial> initial;
@@ -359,6 +365,17 @@ std::vector<statistics::Covariate> covariates_of(const data::Schema& schema) {
   return out;
 }
 
+std::vector<algorithms::Problem::Number> numbers_of(const data::Schema& schema) {
+  std::vector<algorithms::Problem::Number> out;
+  std::size_t at = 0;
+  for (const data::FeatureColumn& column : schema.features) {
+    if (const auto* number = std::get_if<data::NumericColumn>(&column); number != nullptr && !number->date)
+      out.push_back({number->name, at, number->min, number->max, number->missing.has_value()});
+    at += encoded_width(column);
+  }
+  return out;
+}
+
 double record_norm(const models::Model& model, const data::Schema& schema) {
   double squares = model.linear() == nullptr || model.linear()->intercept() ? 1.0 : 0.0;
   for (const data::FeatureColumn& column : schema.features) {
@@ -375,7 +392,7 @@ std::vector<std::string> feature_names(const JobTerms& job) {
 }
 
 bool is_evaluated(const Job& job) {
-  if (!job.model) return false;
+  if (!job.model || !job.algorithm->traits().evaluated) return false;
   const auto holds_out = [](const CohortMember& member) { return member.facts.holdout_records > 0; };
   return !job.algorithm->traits().states_intervals || std::any_of(job.cohort.begin(), job.cohort.end(), holds_out);
 }

@@ -169,6 +169,8 @@ inline constexpr std::size_t kJobBytesMax = std::size_t{1} << 20U;
 /// The covariates of a regression on a schema's features, which stay independent beside a constant: all but the first
 /// value of each list in which no other value is allowed, since the indicators of its values add up to 1.
 [[nodiscard]] std::vector<statistics::Covariate> covariates_of(const data::Schema& schema);
+/// The features of a schema that are numbers and no dates.
+[[nodiscard]] std::vector<algorithms::Problem::Number> numbers_of(const data::Schema& schema);
 
 /// A bound on the norm of what a model reads of a record: encoded numbers lie in [-1, 1], of a category's at most one
 /// is 1, and an intercept is a 1 beside them. Of projected records nothing is known.

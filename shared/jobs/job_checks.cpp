@@ -124,10 +124,12 @@ void check_model(const AlgorithmChoice& algorithm, const models::Model& model, s
   }
   const bool logistic = model.linear() != nullptr && model.linear()->loss() == models::Loss::Logistic &&
                         !model.linear()->linear_loss().logit_max();
-  if (traits.twice_differentiable && !logistic) {
-    problems.add("/model/kind", fmt::format("expected \"logistic\" without logit_max: {} needs second derivatives, got "
-                                            "{}",
-                                            (*algorithm.method)->name(), model.name()));
+  const bool poisson = model.linear() != nullptr && model.linear()->loss() == models::Loss::Poisson;
+  if (traits.twice_differentiable && !logistic && !(traits.log_link && poisson)) {
+    problems.add("/model/kind",
+                 fmt::format("expected \"logistic\" without logit_max{}: {} needs second derivatives, got "
+                             "{}",
+                             traits.log_link ? " or \"poisson\"" : "", (*algorithm.method)->name(), model.name()));
   }
   if (traits.linear_models && model.linear() == nullptr) {
     problems.add("/model/kind", fmt::format("expected a linear model: {} has no form for {}",

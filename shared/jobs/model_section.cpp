@@ -23,6 +23,7 @@ enum class ModelKind : std::uint8_t {
   Absolute,
   Quantile,
   Huber,
+  Poisson,
   Softmax,
   Network,
   Moments
@@ -32,8 +33,8 @@ constexpr std::initializer_list<std::pair<const char*, ModelKind>> kModelKinds =
     {"logistic", ModelKind::Logistic}, {"least_squares", ModelKind::LeastSquares},
     {"hinge", ModelKind::Hinge},       {"absolute", ModelKind::Absolute},
     {"quantile", ModelKind::Quantile}, {"huber", ModelKind::Huber},
-    {"softmax", ModelKind::Softmax},   {"network", ModelKind::Network},
-    {"moments", ModelKind::Moments}};
+    {"poisson", ModelKind::Poisson},   {"softmax", ModelKind::Softmax},
+    {"network", ModelKind::Network},   {"moments", ModelKind::Moments}};
 
 constexpr std::initializer_list<std::pair<const char*, models::Activation>> kActivations = {
     {"relu", models::Activation::Relu}, {"tanh", models::Activation::Tanh}, {"identity", models::Activation::Identity}};
@@ -53,6 +54,8 @@ std::optional<models::Loss> loss_of(ModelKind kind) {
       return models::Loss::Quantile;
     case ModelKind::Huber:
       return models::Loss::Huber;
+    case ModelKind::Poisson:
+      return models::Loss::Poisson;
     case ModelKind::Softmax:
     case ModelKind::Network:
     case ModelKind::Moments:
@@ -168,7 +171,8 @@ ModelChoice parse_model(config::Section section, const data::Schema& schema, Eig
   const auto kind = section.choice<ModelKind>(
       "kind", kModelKinds,
       "logistic and hinge for a label of two values, softmax and network for one of classes, moments for any: the "
-      "features' means and products, docs/researchers-guide.md; the others for a number");
+      "features' means and products, docs/researchers-guide.md; the others for a number, and poisson for one that "
+      "is at least 0, such as a count or a cost: its logarithm's mean is linear");
   const std::optional<models::Loss> loss = loss_of(kind);
   const auto* several = std::get_if<data::ClassLabel>(&schema.label);
   ModelChoice out{models::LinearModel(models::Loss::Logistic, std::max<Eigen::Index>(features, 1), false)};
@@ -183,6 +187,11 @@ ModelChoice parse_model(config::Section section, const data::Schema& schema, Eig
                       "logistic and hinge need a label with two values, softmax and network one with classes, the "
                       "other losses one with min and max");
     }
+    const auto* number = std::get_if<data::NumericLabel>(&schema.label);
+    if (loss == models::Loss::Poisson && number != nullptr && (number->column.min != 0.0 || number->column.date))
+      section.problem("kind", fmt::format("poisson needs a label whose \"min\" is 0, since its mean is a power of e; "
+                                          "that of \"{}\" is {}",
+                                          number->column.name, number->column.min));
   }
   if (kind == ModelKind::Moments && !section.recording()) {
     const models::MomentsModel made(features);

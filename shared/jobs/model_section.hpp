@@ -10,9 +10,9 @@ namespace undertone::jobs {
 
 /// Losses by the names that jobs and models give them.
 inline constexpr std::initializer_list<std::pair<const char*, models::Loss>> kLosses = {
-    {"logistic", models::Loss::Logistic}, {"least_squares", models::Loss::LeastSquares},
-    {"hinge", models::Loss::Hinge},       {"absolute", models::Loss::Absolute},
-    {"quantile", models::Loss::Quantile}, {"huber", models::Loss::Huber}};
+    {"logistic", models::Loss::Logistic}, {"least_squares", models::Loss::LeastSquares}, {"hinge", models::Loss::Hinge},
+    {"absolute", models::Loss::Absolute}, {"quantile", models::Loss::Quantile},          {"huber", models::Loss::Huber},
+    {"poisson", models::Loss::Poisson}};
 
 /// What jobs and policies may call a model.
 [[nodiscard]] std::vector<std::string_view> model_names();

@@ -29,8 +29,8 @@ std::vector<NamedFeature> features_of(const data::Schema& schema) {
 
 statistics::Interval exponential(const statistics::Interval& of) { return {std::exp(of.low), std::exp(of.high)}; }
 
-/// The ratio of odds that a coefficient stands for.
-statistics::Stated odds_ratio(const statistics::Stated& coefficient) {
+/// The ratio of odds, or of means, that a coefficient stands for.
+statistics::Stated ratio_of(const statistics::Stated& coefficient) {
   statistics::Stated out = coefficient;
   out.noise_stddev = 0.0;  // it is no longer a number's with noise added
   if (!coefficient.value) return out;
@@ -39,6 +39,16 @@ statistics::Stated odds_ratio(const statistics::Stated& coefficient) {
   if (coefficient.population) out.population = exponential(*coefficient.population);
   if (!std::isfinite(*out.value) || !std::isfinite(exponential(coefficient.noise).high))
     out.note = "too large to write: see the coefficient";
+  return out;
+}
+
+/// The logarithm of the label's largest value, for a unit of the exposure where there is one: the model's mean is a
+/// share of it.
+double log_of_unit(const data::Schema& schema, const statistics::ScoreTerms& terms) {
+  double out = std::log(std::get<data::NumericLabel>(schema.label).column.max);
+  if (!terms.exposure) return out;
+  for (const algorithms::Problem::Number& number : numbers_of(schema))
+    if (number.coordinate == terms.exposure->coordinate) out -= std::log(number.max);
   return out;
 }
 
@@ -70,6 +80,7 @@ StatedQuestion state_regression(const Job& job, const algorithms::FoundRegressio
   out.rho = found.fit.rho;
   const std::vector<NamedFeature> features = features_of(job.schema);
   std::vector<NamedEstimate> ratios;
+  const bool rates = found.terms.link == statistics::ScoreLink::Log;
   const double scale = 1.0 / found.terms.record_norm;
   const Eigen::Index p = found.terms.covariates();
   // Where every list has its first value and every number is in the middle.
@@ -81,10 +92,12 @@ StatedQuestion state_regression(const Job& job, const algorithms::FoundRegressio
     if (covariate.two_valued) constant[i] = -scale;
     const statistics::Stated stated = statistics::state_combination(found.fit, a, confidence);
     out.estimates.push_back({own.name, stated});
-    ratios.push_back({"odds ratio of " + own.name, odds_ratio(stated)});
+    ratios.push_back({(rates ? "rate ratio of " : "odds ratio of ") + own.name, ratio_of(stated)});
     out.tests.push_back(test_of(own.name, found.fit, a));
   }
-  out.estimates.push_back({"(intercept)", statistics::state_combination(found.fit, constant, confidence)});
+  statistics::Stated intercept = statistics::state_combination(found.fit, constant, confidence);
+  if (rates) intercept = statistics::in_units(std::move(intercept), log_of_unit(job.schema, found.terms), 1.0);
+  out.estimates.push_back({"(intercept)", std::move(intercept)});
   for (NamedEstimate& ratio : ratios) out.estimates.push_back(std::move(ratio));
   return out;
 }

@@ -25,6 +25,10 @@ void logistic_slopes(double* scores, const double* targets, double most) {
   for (int i = 0; i < Count; ++i) scores[i] = std::isnan(z[i]) ? z[i] : slopes[i];
 }
 
+/// Of a target that is scaled to [-1, 1], its share of the range.
+double share_of(double target) { return std::clamp(0.5 * (target + 1.0), 0.0, 1.0); }
+double log_mean(double score) { return std::min(std::exp(score), 1.0); }
+
 }  // namespace
 
 std::string_view to_string(Loss loss) noexcept {
@@ -41,6 +45,8 @@ std::string_view to_string(Loss loss) noexcept {
       return "quantile";
     case Loss::Huber:
       return "huber";
+    case Loss::Poisson:
+      return "poisson";
   }
   return "";
 }
@@ -74,6 +80,12 @@ Result<LinearLoss> LinearLoss::smoothed(double smoothing) const {
   return create(loss_, options);
 }
 
+double LinearLoss::prediction(double score) const noexcept {
+  return loss_ == Loss::Poisson ? 2.0 * log_mean(score) - 1.0 : score;
+}
+
+double LinearLoss::middle_score() const noexcept { return loss_ == Loss::Poisson ? std::log(0.5) : 0.0; }
+
 double LinearLoss::value(double score, double target) const {
   const double off = score - target;
   switch (loss_) {
@@ -92,6 +104,8 @@ double LinearLoss::value(double score, double target) const {
     case Loss::Huber:
       return std::abs(off) <= options_.threshold ? 0.5 * off * off
                                                  : options_.threshold * (std::abs(off) - 0.5 * options_.threshold);
+    case Loss::Poisson:
+      return (score <= 0.0 ? std::exp(score) : 1.0 + score) - share_of(target) * score;
   }
   UNDERTONE_CHECK(false);
 }
@@ -124,6 +138,8 @@ double LinearLoss::derivative(double score, double target, double norm_squared) 
       return off > 0.0 ? 1.0 - options_.level : off < 0.0 ? -options_.level : 0.0;
     case Loss::Huber:
       return std::clamp(off, -options_.threshold, options_.threshold);
+    case Loss::Poisson:
+      return log_mean(score) - share_of(target);
   }
   UNDERTONE_CHECK(false);
 }
@@ -146,6 +162,7 @@ std::optional<double> LinearLoss::lipschitz(double norm) const {
     case Loss::Logistic:
     case Loss::Hinge:
     case Loss::Absolute:
+    case Loss::Poisson:
       return norm;
     case Loss::LeastSquares:
       return std::nullopt;
@@ -164,6 +181,7 @@ std::optional<double> LinearLoss::smoothness(double norm) const {
       return 0.25 * norm * norm;
     case Loss::LeastSquares:
     case Loss::Huber:
+    case Loss::Poisson:
       return norm * norm;
     case Loss::Hinge:
     case Loss::Absolute:

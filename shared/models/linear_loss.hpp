@@ -10,7 +10,7 @@
 
 namespace undertone::models {
 
-enum class Loss : std::uint8_t { Logistic, LeastSquares, Hinge, Absolute, Quantile, Huber };
+enum class Loss : std::uint8_t { Logistic, LeastSquares, Hinge, Absolute, Quantile, Huber, Poisson };
 
 [[nodiscard]] std::string_view to_string(Loss loss) noexcept;
 
@@ -21,6 +21,9 @@ enum class Loss : std::uint8_t { Logistic, LeastSquares, Hinge, Absolute, Quanti
 ///   absolute      |z - y|
 ///   quantile      max(level (y - z), (1 - level) (z - y))
 ///   Huber         (z - y)^2 / 2 where |z - y| <= threshold, else threshold (|z - y| - threshold / 2)
+///   Poisson       F(z) - u z for u = (y + 1) / 2 cut to [0, 1], F(z) = exp(z) where z <= 0, else 1 + z: with a label
+///   of
+///                 [0, Y] that is scaled to [-1, 1], u is its share of Y, and Y min(exp(z), 1) is its mean by the model
 /// Hinge, absolute and quantile have a kink; with `smoothing` beta the Moreau envelope over R^d stands for them,
 /// min_v phi(<v, x>, y) + beta/2 ||w - v||^2, which is beta-smooth, at most L^2 / (2 beta) below them, and as
 /// Lipschitz. Source: federated-core 3.1.
@@ -46,6 +49,11 @@ class LinearLoss {
   /// Whether its gradient is Lipschitz: every one but a kinked loss that is not smoothed.
   [[nodiscard]] bool is_smooth() const noexcept { return !kinked() || options_.smoothing.has_value(); }
 
+  /// What a score says of a target that is a number, in the target's scale: the score itself, or by the Poisson loss
+  /// 2 min(exp(z), 1) - 1.
+  [[nodiscard]] double prediction(double score) const noexcept;
+  /// The score that says the middle of a target's range [-1, 1] where it is a number.
+  [[nodiscard]] double middle_score() const noexcept;
   /// phi itself, whatever stands for it in the gradient.
   [[nodiscard]] double value(double score, double target) const;
   /// The factor theta of the gradient theta x. @param norm_squared ||x||^2; looked at by smoothed losses alone

@@ -108,7 +108,7 @@ void LinearModel::centred_metrics(const Eigen::Ref<const Eigen::VectorXd>& weigh
     out[1] = (z >= 0.0) == (target > 0.0) ? 1.0 : 0.0;
     out[2] = target > 0.0 ? 1.0 : 0.0;
   } else {
-    out[1] = unit(loss_.value(0.0, target) / kLossMax);
+    out[1] = unit(loss_.value(loss_.middle_score(), target) / kLossMax);
   }
   const auto named = static_cast<Eigen::Index>(metric_names().size());
   if (has_bins()) {
@@ -122,7 +122,7 @@ void LinearModel::centred_metrics(const Eigen::Ref<const Eigen::VectorXd>& weigh
     }
   } else if (detail_.detailed()) {
     const double label = unit((target + 1.0) / 2.0);
-    const double prediction = unit((z + 1.0) / 2.0);
+    const double prediction = unit((loss_.prediction(z) + 1.0) / 2.0);
     out.segment(2, 6) << std::pow(prediction - label, 2), std::abs(prediction - label), label, label * label,
         prediction, prediction * prediction;
   }

@@ -66,7 +66,7 @@ class LinearModel {
 
   /// What an evaluation adds up, in order; `metric_scales` holds the public factor that each was divided by to lie in
   /// [0, 1]. Where the loss classifies: loss (clipped), accuracy, positive_share. Else: loss, zero_model_loss (both
-  /// clipped).
+  /// clipped; the latter is that of always saying the middle of the label's bounds).
   /// In detail, where the loss classifies: predicted_positive_share, and of records of the negative and then of the
   /// positive class how many have a score in each of kScoreBins bins. Else, as shares of the label's public range with
   /// predictions cut to it: squared_error, absolute_error, and means of labels and predictions and of their squares.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "shared/jobs/stated_regression.hpp"
 
@@ -89,15 +90,19 @@ std::optional<RegressionPlan> regression_plan(const jobs::Job& job, const std::m
     of_loudest = silo.name();
   }
   const Eigen::Index p = terms->covariates();
-  const Eigen::MatrixXd information =
-      records * kPositiveGuessed * (1.0 - kPositiveGuessed) * guessed_products(job.schema, *terms);
+  const Eigen::MatrixXd products = records * guessed_products(job.schema, *terms);
+  const bool log_link = terms->link == statistics::ScoreLink::Log;
+  const double own = log_link ? kPositiveGuessed : kPositiveGuessed * (1.0 - kPositiveGuessed);
+  const double spread = log_link ? kPositiveGuessed * kPositiveGuessed : own;
   const statistics::ScoresAt at{Eigen::VectorXd::Zero(p),
-                                {Eigen::VectorXd::Zero(p), information, information},
+                                {Eigen::VectorXd::Zero(p), spread * products, own * products},
                                 std::sqrt(variance),
-                                terms->record_norm};
+                                terms->record_norm,
+                                std::numeric_limits<double>::infinity(),
+                                terms->link};
   const algorithms::FoundRegression found{*terms, statistics::fit_scores(at, kPositiveGuessed), plans.size(),
                                           static_cast<std::int64_t>(records)};
-  RegressionPlan out{found.fit.rho, {}, ""};
+  RegressionPlan out{found.fit.rho, {}, "", log_link};
   if (plans.size() > 1 && loudest > 0.5 * variance && loudest * static_cast<double>(plans.size()) > 2.0 * variance)
     out.warning = fmt::format(
         "{} alone has {:.0f} % of the noise, since sums of all silos are added up as they are: without it, or with a "
@@ -125,10 +130,11 @@ nlohmann::ordered_json to_json(const RegressionPlan& plan) {
 
 std::string describe(const RegressionPlan& plan) {
   constexpr std::size_t kShown = 12;
-  std::string out =
-      "coefficients at a guess, with a fifth of the labels positive, numbers spread evenly over their bounds and "
-      "values "
-      "of lists equally common:\n";
+  std::string out = fmt::format(
+      "coefficients at a guess, with {}, numbers spread evenly over their bounds and values of lists "
+      "equally common:\n",
+      plan.log_link ? "a mean of a fifth of the label's largest value and a spread as large"
+                    : "a fifth of the labels positive");
   if (!plan.warning.empty()) out = "WARNING: " + plan.warning + "\n" + out;
   if (plan.widths.empty())
     return out +

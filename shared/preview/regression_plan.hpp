@@ -11,8 +11,8 @@
 namespace undertone::preview {
 
 /// This is what a plan says of the intervals of a regression, at a guess that looks at no data: a fifth of the labels
-/// is positive, nothing has an effect, numbers are spread evenly over their bounds, and the values of a list are
-/// equally common. All silos answer.
+/// is positive, or their mean is a fifth of the largest value and their spread as large; nothing has an effect, numbers
+/// are spread evenly over their bounds, and the values of a list are equally common. All silos answer.
 struct RegressionPlan {
   struct Width {
     std::string name;    // of the coefficient
@@ -22,6 +22,7 @@ struct RegressionPlan {
   double rho = 0.0;           // what the noised information would carry
   std::vector<Width> widths;  // empty where rho is too small, so that all would be refused
   std::string warning;        // where one silo has most of the noise; else empty
+  bool log_link = false;      // then the guess is of means: @see describe
 };
 /// @return nothing of a job without a regression's scores @pre plans of all silos
 [[nodiscard]] std::optional<RegressionPlan> regression_plan(const jobs::Job& job,

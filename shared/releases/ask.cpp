@@ -130,10 +130,10 @@ PairDistance pair_distance(const FeaturesMap& map, const std::optional<PersonCon
 }
 
 PairDistance pair_distance(const Ask& ask) {
-  if (std::holds_alternative<ScoreMomentsMap>(ask.map)) {
+  if (const auto* scores = std::get_if<ScoreMomentsMap>(&ask.map)) {
     UNDERTONE_CHECK(!ask.records.persons);
-    constexpr double kSquared = statistics::kScoreDistance * statistics::kScoreDistance;
-    return {statistics::kScoreDistance * std::sqrt(static_cast<double>(ask.dimension)), kSquared, false};
+    return {statistics::score_distance(scores->terms.link) * std::sqrt(static_cast<double>(ask.dimension)),
+            statistics::score_distance_squared(scores->terms.link), false};
   }
   return pair_distance(std::get<FeaturesMap>(ask.map), ask.records.persons);
 }

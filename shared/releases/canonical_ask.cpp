@@ -88,6 +88,9 @@ std::string canonical_text(const RecordMap& map) {
                    std::string out = fmt::format(":score_moments:{}", exact_text(scores.terms.record_norm));
                    for (const statistics::Covariate& covariate : scores.terms.of)
                      out += fmt::format(":{}{}", covariate.coordinate, covariate.two_valued ? "/2" : "");
+                   if (scores.terms.link == statistics::ScoreLink::Log) out += ":log";
+                   if (const auto& exposure = scores.terms.exposure)
+                     out += fmt::format(":exposure:{}:{}", exposure->coordinate, exact_text(exposure->least));
                    return out;
                  }},
       map);

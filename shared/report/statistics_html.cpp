@@ -85,12 +85,16 @@ std::string forest_of(const ReportedStatistic& statistic, std::size_t place) {
 /// Coefficients of a regression, each with its interval for the population: those of no effect hold 0.
 std::string coefficients_figure(const ReportedStatistic& statistic) {
   std::vector<FigureRow> rows;
+  bool rates = false;
   for (const ReportedEstimate& estimate : statistic.estimates) {
-    const bool other = estimate.name.starts_with("odds ratio of ") || estimate.name == "(intercept)";
+    const bool rate = estimate.name.starts_with("rate ratio of ");
+    const bool other = rate || estimate.name.starts_with("odds ratio of ") || estimate.name == "(intercept)";
+    rates = rates || rate;
     if (!other && estimate.population) rows.push_back({estimate.name, estimate.value, *estimate.population});
   }
-  return forest_figure(fmt::format("{}: log odds ratios, with intervals for the population", statistic.name), rows,
-                       false);
+  return forest_figure(
+      fmt::format("{}: log {} ratios, with intervals for the population", statistic.name, rates ? "rate" : "odds"),
+      rows, false);
 }
 
 std::string figures_of(const ReportedStatistic& statistic) {
@@ -101,7 +105,8 @@ std::string figures_of(const ReportedStatistic& statistic) {
       bars.push_back({estimate.name, estimate.value, estimate.noise});
     return bar_figure(statistic.name, bars);
   }
-  if (statistic.kind == "logistic_regression") return coefficients_figure(statistic);
+  if (statistic.kind == "logistic_regression" || statistic.kind == "poisson_regression")
+    return coefficients_figure(statistic);
   const bool by_silo = statistic.kind == "regression" || statistic.kind == "mean" || statistic.kind == "sum" ||
                        statistic.kind == "variance" || statistic.kind == "count";
   std::string out;

@@ -11,7 +11,7 @@
 
 namespace undertone::statistics {
 
-/// Noised sums of a logistic regression's score moments at a point.
+/// Noised sums of a regression's score moments at a point.
 struct ScoresAt {
   Eigen::VectorXd point;  // theta, in units of x: the coefficients times the record norm, [p], the constant last
   ScoreSums sums;
@@ -19,6 +19,7 @@ struct ScoresAt {
   double record_norm = 1.0;  // X
   /// How long the step to this point was: from it follows how much the next one leaves. Infinite: there was none.
   double moved_before = std::numeric_limits<double>::infinity();
+  ScoreLink link = ScoreLink::Logistic;
 };
 
 /// Where the next question is asked: a Newton step with a ridge that keeps the smallest eigenvalue of the information
@@ -63,7 +64,8 @@ struct ScoreFit {
 };
 /// Nothing is carried where rho < 3, where H is singular, where the point stands on the iteration's bound, or where the
 /// remainder of a coefficient is more than three times its half-width without it, as of covariates that separate the
-/// label; barely below a rho of 6. @param positive_share the noised share of records with y = 1
+/// label; barely below a rho of 6. @param positive_share the noised share of records with y = 1; the
+/// log link does not look at it
 /// Source: spec survival 6.3, rows 36 to 38; the remainder is our own.
 [[nodiscard]] ScoreFit fit_scores(const ScoresAt& at, double positive_share);
 

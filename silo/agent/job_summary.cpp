@@ -331,13 +331,13 @@ std::string describe_segment(const planning::Plan::Segment& segment, const data:
                                           : std::string(", of numbers that are scaled to [-1, 1] and cut to it"),
         laplace ? ", at " + epsilon_each(release) : "");
   }
-  if (std::holds_alternative<releases::ScoreMomentsMap>(release.ask.map))
+  if (const auto* scores = std::get_if<releases::ScoreMomentsMap>(&release.ask.map))
     return fmt::format(
-        "{} times {} over {} {} records, each record's numbers at most {:g} from any other's, with Gaussian noise of "
+        "{} times {} over {} {} records, each record's numbers at most {:.4g} from any other's, with Gaussian noise of "
         "standard deviation {:.4g} on each of {} totals",
         segment.rounds, means_of(release.ask.kind()), release.records_drawn, block_of(release),
-        statistics::kScoreDistance, release.noise_stddev_of_mean() * static_cast<double>(release.records_drawn),
-        release.ask.dimension);
+        statistics::score_distance(scores->terms.link),
+        release.noise_stddev_of_mean() * static_cast<double>(release.records_drawn), release.ask.dimension);
   const double stddev = release.noise_stddev_of_mean();
   const bool summed = std::holds_alternative<mechanisms::BinomialSum>(release.mechanism);
   const bool laplace = std::holds_alternative<mechanisms::LaplaceLattice>(release.mechanism);

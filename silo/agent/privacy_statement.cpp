@@ -442,14 +442,15 @@ std::vector<std::string> mechanisms_of(const jobs::Job& job, const planning::Pla
               if (features != nullptr) return "Gaussian noise, exactly rounded to a lattice, on " + bounded();
               if (const std::string fair = fair_statement(release.ask); !fair.empty())
                 return "Gaussian noise, exactly rounded to a lattice, on " + fair;
-              if (std::holds_alternative<releases::ScoreMomentsMap>(release.ask.map))
+              if (const auto* moments = std::get_if<releases::ScoreMomentsMap>(&release.ask.map))
                 return fmt::format(
                     "Gaussian noise, exactly rounded to a lattice, on integer totals of each record's score in a "
-                    "logistic regression, of the score's products and of its information; whatever the point is at "
-                    "which they are asked for, those of two records are at most {:g} apart before they are rounded, "
+                    "{} regression, of the score's products and of its information; whatever the point is at "
+                    "which they are asked for, those of two records are at most {:.4g} apart before they are rounded, "
                     "and "
                     "the noise covers the rounding",
-                    statistics::kScoreDistance);
+                    moments->terms.link == statistics::ScoreLink::Log ? "Poisson" : "logistic",
+                    statistics::score_distance(moments->terms.link));
               return fmt::format("Gaussian noise, exactly rounded to a lattice, on sums of {} clipped to {}", summed,
                                  clip_statement(release.ask.bound));
             },

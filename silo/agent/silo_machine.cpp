@@ -92,25 +92,35 @@ std::string misfit_of_scores(const jobs::Job& job, const releases::Ask& ask) {
   const auto* scores = std::get_if<releases::ScoreMomentsMap>(&ask.map);
   if (scores == nullptr) return "";
   const models::LinearModel* linear = job.model->linear();
-  if (linear == nullptr || linear->loss() != models::Loss::Logistic || linear->linear_loss().logit_max() ||
-      !linear->intercept() || job.projection)
-    return "scores of a regression are of logistic models of the data's own columns, with an intercept";
+  const statistics::ScoreTerms& terms = scores->terms;
+  const models::Loss loss = terms.link == statistics::ScoreLink::Log ? models::Loss::Poisson : models::Loss::Logistic;
+  if (linear == nullptr || linear->loss() != loss || linear->linear_loss().logit_max() || !linear->intercept() ||
+      job.projection)
+    return "scores of a regression are of logistic or poisson models of the data's own columns, with an intercept";
   const auto* pair = std::get_if<releases::PairBound>(&ask.bound);
   const auto* sum = std::get_if<releases::SumForm>(&ask.form);
   if (pair == nullptr || pair->norm != releases::PairBound::Norm::L2 || sum == nullptr || sum->noise_norm ||
       sum->of_reports || ask.beside_public || ask.records.block != releases::Block::Training || ask.records.slice)
     return "scores of a regression are sums over all training records, which pairs of records bound in l2";
-  const std::vector<statistics::Covariate>& of = scores->terms.of;
+  const std::vector<statistics::Covariate>& of = terms.of;
   const bool ascend = std::adjacent_find(of.begin(), of.end(), [](const auto& one, const auto& next) {
                         return one.coordinate >= next.coordinate;
                       }) == of.end();
   if (!ascend || of.size() > statistics::kCovariatesMax ||
       (!of.empty() && of.back().coordinate >= static_cast<std::size_t>(linear->features())))
     return "the covariates of a regression are some of the features, each once";
-  if (!(scores->terms.record_norm >= 1.0) || !std::isfinite(scores->terms.record_norm))
+  const auto is_exposure = [&](const statistics::Covariate& one) {
+    return one.coordinate == terms.exposure->coordinate;
+  };
+  if (terms.exposure && (terms.link != statistics::ScoreLink::Log ||
+                         terms.exposure->coordinate >= static_cast<std::size_t>(linear->features()) ||
+                         !(terms.exposure->least >= 0.0 && terms.exposure->least < 1.0) ||
+                         std::any_of(of.begin(), of.end(), is_exposure)))
+    return "the exposure of a regression is one of the features, and no covariate, of a model whose loss is poisson";
+  if (!(terms.record_norm >= 1.0) || !std::isfinite(terms.record_norm))
     return "the length that records of a regression are scaled by is out of range";
-  if (ask.dimension != statistics::score_numbers(scores->terms.covariates()))
-    return fmt::format("{} numbers of {} covariates, which have others", ask.dimension, scores->terms.covariates());
+  if (ask.dimension != statistics::score_numbers(terms.covariates()))
+    return fmt::format("{} numbers of {} covariates, which have others", ask.dimension, terms.covariates());
   return "";
 }
 

@@ -352,8 +352,9 @@ class LinearSums final : public RecordSums {
 
   void score_moments(const Eigen::VectorXd& point, const statistics::ScoreTerms& terms,
                      const mechanisms::Lattice& lattice, const Drawn& drawn, std::span<std::int64_t> sum) override {
-    UNDERTONE_CHECK(model_.loss() == models::Loss::Logistic && model_.intercept() && !drawn.counted &&
-                    drawn.persons == nullptr);
+    const bool log_link = terms.link == statistics::ScoreLink::Log;
+    UNDERTONE_CHECK(model_.loss() == (log_link ? models::Loss::Poisson : models::Loss::Logistic) &&
+                    model_.intercept() && !drawn.counted && drawn.persons == nullptr);
     const Eigen::Index p = terms.covariates();
     UNDERTONE_CHECK(static_cast<Eigen::Index>(sum.size()) == statistics::score_numbers(p));
     const auto units = static_cast<double>(lattice.clip);
@@ -374,8 +375,15 @@ class LinearSums final : public RecordSums {
           covariates[j] = (of.two_valued ? 2.0 * own - 1.0 : own) / terms.record_norm;
         }
         covariates[p - 1] = 1.0 / terms.record_norm;
-        // The loss's factor is p - y.
-        statistics::score_moments(-factors[i], covariates, numbers);
+        if (log_link) {
+          const double exposure =
+              terms.exposure ? terms.exposure->of(record[static_cast<Eigen::Index>(terms.exposure->coordinate)]) : 1.0;
+          const double predictor = record.dot(point.head(record.size())) + point[record.size()];
+          statistics::log_score_moments(0.5 * (drawn.block.targets[now[i]] + 1.0), exposure * std::exp(predictor),
+                                        covariates, numbers);
+        } else {  // the loss's factor is p - y
+          statistics::score_moments(-factors[i], covariates, numbers);
+        }
         for (std::size_t j = 0; j < sum.size(); ++j)
           sum[j] += static_cast<std::int64_t>(std::nearbyint(numbers[static_cast<Eigen::Index>(j)] * units));
       }

@@ -92,9 +92,9 @@ class RecordSums {
   /// @param sum [cells] out, lattice units
   virtual void group_shares(const fairness::Grouping& grouping, const mechanisms::Lattice& lattice, const Drawn& drawn,
                             std::span<std::int64_t> sum);
-  /// Of the score moments of a logistic regression, each number rounded to the nearest unit: replacing a record moves
-  /// the sum by at most kScoreDistance times the units of 1, and by the root of how many numbers there are, which
-  /// rounding adds. Of logistic models with an intercept, as `dual_gradients`. @param point [d], whatever stands there
+  /// Of the score moments of a regression, each number rounded to the nearest unit: replacing a record moves the sum by
+  /// at most score_distance() times the units of 1, and by the root of how many numbers there are, which rounding adds.
+  /// Of logistic and poisson models with an intercept, as `dual_gradients`. @param point [d], whatever stands there
   /// @param lattice of which `clip` units are 1 @param sum [statistics::score_numbers] out, lattice units
   /// @pre the whole of what is drawn is counted
   virtual void score_moments(const Eigen::VectorXd& point, const statistics::ScoreTerms& terms,

@@ -78,6 +78,7 @@ std::string SmallFederation::job() const {
   }
   const std::string label = !model.empty()                   ? R"({"column":"y","classes":["low","middle","high"]})"
                             : loss == models::Loss::Logistic ? R"({"column":"y","negative":"no","positive":"yes"})"
+                            : loss == models::Loss::Poisson  ? R"({"column":"y","min":0,"max":8})"
                                                              : R"({"column":"y","min":-1,"max":1})";
   if (!statistics.empty()) {
     return fmt::format(
@@ -157,6 +158,7 @@ std::vector<std::pair<std::string, SmallFederation>> federations_of_every_algori
     std::string open_records = {};
     std::int64_t public_records = 0;
     int groups = 0;
+    models::Loss loss = models::Loss::Logistic;
   };
   const std::string tails = R"({"order":4,"bound":0.5,"source":"a pilot"})";
   const std::vector<std::pair<std::string, Row>> rows = {
@@ -293,6 +295,8 @@ std::vector<std::pair<std::string, SmallFederation>> federations_of_every_algori
         1.0}},
       {"objective_perturbation", {R"({"kind":"objective_perturbation"})", ball, none}},
       {"fisher_scoring", {R"({"kind":"fisher_scoring"})", whole, none, {}, {}, 0.0, 3, -1.0}},
+      {"fisher_scoring, of counts",
+       {R"({"kind":"fisher_scoring"})", whole, none, {}, {}, 0.0, 3, -1.0, 4, {}, {}, {}, 0, 0, models::Loss::Poisson}},
       {"dp_fermi",
        {R"({"kind":"dp_fermi","rounds":4,"step_size":0.5,"lambda":2,"draw_fraction":1,"tail":0.5})",
         ball,
@@ -490,6 +494,7 @@ std::vector<std::pair<std::string, SmallFederation>> federations_of_every_algori
     federation.moments = row.moments;
     federation.open_records = row.open_records;
     federation.public_records = row.public_records;
+    federation.loss = row.loss;
     out.emplace_back(name, federation);
   }
   return out;
@@ -574,7 +579,7 @@ SmallFederation federation_of_choices() {
 
 silo::Policy generous_policy() {
   const std::vector<std::string_view> every = algorithms::method_names();
-  return {{"logistic", "least_squares", "softmax", "network", "moments"},
+  return {{"logistic", "least_squares", "softmax", "network", "moments", "poisson"},
           {every.begin(), every.end()},
           {"record", "sensitive_attribute"},
           1,

@@ -249,7 +249,22 @@ class Model:
             return _forward(self.values, inputs, len(self.classes_))
         weights, intercept = self._linear()
         scores: Array = inputs @ weights + intercept
+        if "exposure" in self.values:
+            place, column = self._exposure()
+            least = column.low / column.high
+            share = least + (1.0 - least) * (inputs[:, place] + 1.0) / 2.0
+            with np.errstate(divide="ignore"):
+                scores = scores + np.log(share)
         return scores
+
+    def _exposure(self) -> tuple[int, _Column]:
+        """Return the place of the exposure among the encoded features, and its column."""
+        place = 0
+        for column in self._columns:
+            if column.name == self.values["exposure"]:
+                return place, column
+            place += len(column.names)
+        raise InputError("the model's exposure is none of its columns")
 
     def predict(self, frame: Frame) -> NDArray[Any]:
         """Return the label of each row.
@@ -261,7 +276,8 @@ class Model:
         if self.classes_ is None:
             assert self._target is not None
             low, high = self._target.low, self._target.high
-            return low + (scores + 1.0) / 2.0 * (high - low)
+            said = 2.0 * np.minimum(np.exp(np.minimum(scores, 0.0)), 1.0) - 1.0 if self.kind == "poisson" else scores
+            return low + (said + 1.0) / 2.0 * (high - low)
         said = scores.argmax(axis=1) if self.layered else (scores > 0.0).astype(int)
         out: NDArray[Any] = np.asarray(self.classes_, dtype=object)[said]
         return out
@@ -304,7 +320,12 @@ class Model:
                 out[place] = slope
                 intercept -= weights[place] + slope * column.low
             place += len(column.names)
-        if self._target is not None:
+        if self.kind == "poisson":
+            assert self._target is not None
+            intercept += float(np.log(self._target.high))
+            if "exposure" in self.values:
+                intercept -= float(np.log(self._exposure()[1].high))
+        elif self._target is not None:
             half = (self._target.high - self._target.low) / 2.0
             out, intercept = out * half, self._target.low + (intercept + 1.0) * half
         return out, intercept
@@ -312,12 +333,14 @@ class Model:
     @property
     def coef_(self) -> Array:
         """Coefficients in the data's units, one for each of `encoded_names`: between a column's bounds the score rises by
-        so much for each unit of it (of a logistic model the log odds; of a number, the label in its own unit)."""
+        so much for each unit of it (of a logistic model the log odds; of a poisson model the logarithm of the label's mean; of another number, the
+        label in its own unit)."""
         return self._unscaled()[0]
 
     @property
     def intercept_(self) -> float:
-        """The score, or the label, where every column is 0; that may lie outside the bounds."""
+        """The score, or the label, where every column is 0; that may lie outside the bounds. Of a poisson model it is the
+        logarithm of the label's mean, for a unit of the exposure where there is one."""
         return self._unscaled()[1]
 
     def save(self, file: str | os.PathLike[str]) -> None:

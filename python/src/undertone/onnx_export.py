@@ -67,8 +67,20 @@ def to_onnx(model: Model) -> Any:
     if model.classes_ is None:
         assert model._target is not None
         half = (model._target.high - model._target.low) / 2.0
-        scaled = graph.add("Mul", [scores, graph.constant([[half]])])
-        graph.add("Add", [scaled, graph.constant([[model._target.low + half]])], output="value")
+        if model.kind == "poisson":
+            if "exposure" in model.values:
+                place, column = model._exposure()
+                least = column.low / column.high
+                number = graph.add("Gather", [encoded, graph.constant([place], np.int64)], axis=1)
+                half_range = graph.constant([[(1.0 - least) / 2.0]])
+                middle = graph.constant([[least + (1.0 - least) / 2.0]])
+                exposure = graph.add("Add", [graph.add("Mul", [number, half_range]), middle])
+                scores = graph.add("Add", [scores, graph.add("Log", [exposure])])
+            share = graph.add("Exp", [graph.add("Min", [scores, graph.constant([[0.0]])])])
+            graph.add("Mul", [share, graph.constant([[model._target.high]])], output="value")
+        else:
+            scaled = graph.add("Mul", [scores, graph.constant([[half]])])
+            graph.add("Add", [scaled, graph.constant([[model._target.low + half]])], output="value")
         outputs.append(helper.make_tensor_value_info("value", TensorProto.DOUBLE, [None, 1]))
     else:
         _classes(graph, model, scores)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "shared/algorithms/method_kit.hpp"
@@ -16,13 +17,35 @@ namespace {
 constexpr double kStartShare = 0.03;
 constexpr std::array<double, 3> kScoreShares = {0.12, 0.20, 0.65};
 constexpr double kPositiveMin = 0.02;  // of the share that the first point is made of
+constexpr double kMeanMin = 0.002;     // the same of a label's mean, as a share of its largest value
+
+/// The exposure that a section names; nothing where it names none, or one that does not serve.
+std::optional<statistics::ExposureFeature> parse_exposure(config::Section& section, const Problem& problem) {
+  if (!section.has("exposure")) return std::nullopt;
+  const std::string name = section.text("exposure",
+                                        "of a model \"poisson\": a feature, at least 0, that a record's mean is "
+                                        "proportional to, such as the time that it "
+                                        "was observed; it is no covariate then (default: all records count alike)");
+  if (section.recording()) return std::nullopt;
+  const auto found = std::find_if(problem.numbers.begin(), problem.numbers.end(),
+                                  [&](const Problem::Number& number) { return number.name == name; });
+  if (problem.link != statistics::ScoreLink::Log) {
+    section.problem("exposure", "expected none: it is of a model \"poisson\" alone");
+  } else if (found == problem.numbers.end() || found->may_be_missing || !(found->min >= 0.0)) {
+    section.problem("exposure", "expected a feature that is a number, at least 0 and never missing");
+  } else {
+    return statistics::ExposureFeature{found->coordinate, found->min / found->max};
+  }
+  return std::nullopt;
+}
 
 }  // namespace
 
 std::string_view FisherScoringSettings::name() const { return FisherScoring::kName; }
 
 std::string FisherScoringSettings::source() const {
-  return "logistic regression by Fisher scoring on noised scores, with intervals";
+  return fmt::format("{} regression by Fisher scoring on noised scores, with intervals",
+                     terms.link == statistics::ScoreLink::Log ? "Poisson" : "logistic");
 }
 
 MethodNumbers FisherScoringSettings::numbers() const {
@@ -36,16 +59,26 @@ MethodTraits FisherScoringSettings::traits() const {
   traits.shuffled = false;
   traits.bounded_in = MethodTraits::BoundedIn::ItsMap;
   traits.linear_models = true;
-  traits.twice_differentiable = true;  // of the logistic loss alone
+  traits.twice_differentiable = true;  // of the logistic loss, and the other link's
+  traits.log_link = true;
+  traits.evaluated = !terms.exposure;  // an evaluation would take every record's exposure for the largest
   traits.states_intervals = true;
   return traits;
 }
 
-ParsedMethod FisherScoring::parse(config::Section& /*section*/, const Problem& problem) {
+ParsedMethod FisherScoring::parse(config::Section& section, const Problem& problem) {
   FisherScoringSettings out;
   out.problem = problem;
   out.terms.of = problem.covariates;
-  out.terms.record_norm = std::max(1.0, problem.record_norm);
+  out.terms.link = problem.link.value_or(statistics::ScoreLink::Logistic);
+  double squares = problem.record_norm * problem.record_norm;
+  out.terms.exposure = parse_exposure(section, problem);
+  if (out.terms.exposure) {
+    std::erase_if(out.terms.of,
+                  [&](const statistics::Covariate& one) { return one.coordinate == out.terms.exposure->coordinate; });
+    squares -= 1.0;
+  }
+  out.terms.record_norm = out.terms.exposure ? std::sqrt(std::max(1.0, squares)) : std::max(1.0, problem.record_norm);
   return {out, 1.0};
 }
 
@@ -53,7 +86,9 @@ Result<std::unique_ptr<FisherScoring>> FisherScoring::create(const FisherScoring
   const auto refuse = [](std::string what) { return Error{ErrorCode::InvalidArgument, std::move(what)}; };
   const Problem& problem = settings.problem;
   const std::vector<statistics::Covariate>& of = settings.terms.of;
-  if (problem.classes != 2) return refuse("fisher_scoring needs a label of two values");
+  const bool log_link = settings.terms.link == statistics::ScoreLink::Log;
+  if (!log_link && problem.classes != 2)
+    return refuse("fisher_scoring needs a label of two values, or a model \"poisson\"");
   if (of.size() > statistics::kCovariatesMax)
     return refuse(
         fmt::format("fisher_scoring takes at most {} covariates, got {}", statistics::kCovariatesMax, of.size()));
@@ -76,9 +111,13 @@ planning::Schedule FisherScoring::schedule(const FisherScoringSettings& settings
   const releases::PairBound bound{releases::PairBound::Norm::L2};
   const auto label = static_cast<std::size_t>(std::max<Eigen::Index>(settings.problem.dimension, 1) - 1);
   planning::Schedule out;
-  releases::Ask positives{releases::FeaturesMap{statistics::CountMap{statistics::SignCells{label}, 1}}, {}, bound, 1};
-  positives.share = kStartShare;
-  out.push_back({std::move(positives), 1});
+  const releases::FeaturesMap of_label =
+      settings.terms.link == statistics::ScoreLink::Log
+          ? releases::FeaturesMap{statistics::SumMap{label}}
+          : releases::FeaturesMap{statistics::CountMap{statistics::SignCells{label}, 1}};
+  releases::Ask start{of_label, {}, bound, 1};
+  start.share = kStartShare;
+  out.push_back({std::move(start), 1});
   for (const double share : kScoreShares) {
     releases::Ask scores{
         releases::ScoreMomentsMap{settings.terms}, {}, bound, statistics::score_numbers(settings.terms.covariates())};
@@ -117,8 +156,10 @@ Eigen::VectorXd FisherScoring::theta_of(const Eigen::VectorXd& model) const {
 }
 
 FoundRegression FisherScoring::found() const {
-  const statistics::ScoresAt at{theta_of(model_), statistics::score_sums(totals_, settings_.terms.covariates()),
-                                stddev_, settings_.terms.record_norm, moved_};
+  const statistics::ScoresAt at{
+      theta_of(model_), statistics::score_sums(totals_, settings_.terms.covariates(), settings_.terms.link),
+      stddev_,          settings_.terms.record_norm,
+      moved_,           settings_.terms.link};
   return {settings_.terms, statistics::fit_scores(at, share_), silos_, records_};
 }
 
@@ -138,10 +179,19 @@ Result<Step> FisherScoring::advance(const folds::Gathered& gathered) {
                                                   round_, gathered.size(), gathered.round.value)};
   const auto silos = static_cast<double>(gathered.replies);
   if (round_ == 0) {
-    const double share = silos * gathered.mean()[0] / static_cast<double>(gathered.records);
-    share_ = std::clamp(share, kPositiveMin, 1.0 - kPositiveMin);
+    const double mean = silos * gathered.mean()[0] / static_cast<double>(gathered.records);
+    double constant = 0.0;
+    if (settings_.terms.link == statistics::ScoreLink::Log) {
+      // The total is of labels that are scaled to [-1, 1]; exposures are guessed to be spread evenly.
+      share_ = std::clamp(0.5 * (mean + 1.0), kMeanMin, 1.0 - kPositiveMin);
+      const double exposure = settings_.terms.exposure ? settings_.terms.exposure->of(0.0) : 1.0;
+      constant = std::log(std::min(share_ / exposure, 1.0 - kPositiveMin));
+    } else {
+      share_ = std::clamp(mean, kPositiveMin, 1.0 - kPositiveMin);
+      constant = std::log(share_ / (1.0 - share_));
+    }
     Eigen::VectorXd theta = Eigen::VectorXd::Zero(settings_.terms.covariates());
-    theta[theta.size() - 1] = settings_.terms.record_norm * std::log(share_ / (1.0 - share_));
+    theta[theta.size() - 1] = settings_.terms.record_norm * constant;
     model_ = model_of(theta);
     ++round_;
     return current();
@@ -152,9 +202,9 @@ Result<Step> FisherScoring::advance(const folds::Gathered& gathered) {
   silos_ = static_cast<std::uint64_t>(gathered.replies);
   ++round_;
   if (round_ < kRounds) {
-    const Eigen::VectorXd moved =
-        statistics::next_score_point({theta_of(model_), statistics::score_sums(totals_, settings_.terms.covariates()),
-                                      stddev_, settings_.terms.record_norm});
+    const Eigen::VectorXd moved = statistics::next_score_point(
+        {theta_of(model_), statistics::score_sums(totals_, settings_.terms.covariates(), settings_.terms.link), stddev_,
+         settings_.terms.record_norm, std::numeric_limits<double>::infinity(), settings_.terms.link});
     if (Status converges = check_converges("Fisher scoring", round_, settings_.problem, model_of(moved)); !converges)
       return converges.error();
     moved_ = (moved - theta_of(model_)).norm();

@@ -23,9 +23,9 @@ struct FisherScoringSettings {
   [[nodiscard]] MethodTraits traits() const;
 };
 
-/// Logistic regression by Fisher scoring on noised sums, whose coefficients have intervals:
-///   round 0:       ask every silo how many of its records have the positive label
-///                  theta_1 = (0, ..., 0, logit of that share)
+/// Logistic or Poisson regression by Fisher scoring on noised sums, whose coefficients have intervals:
+///   round 0:       ask every silo how many of its records have the positive label, or for the sum of its labels
+///                  theta_1 = (0, ..., 0, logit of that share, or logarithm of their mean)
 ///   rounds 1 to 3: ask every silo for its score moments at theta_t: g, M, H are what they add up to
 ///                  theta_(t+1) = theta_t + (H + ridge)^-1 g
 ///   output theta_3 + H^-1 g of the last round, without a ridge, its variances, and what a further step would leave
@@ -37,7 +37,7 @@ class FisherScoring final : public FederatedAlgorithm {
   static constexpr std::string_view kName = "fisher_scoring";
   static constexpr std::uint64_t kRounds = 4;
   [[nodiscard]] static ParsedMethod parse(config::Section& section, const Problem& problem);
-  /// @return an error where the model is no logistic regression with an intercept on the whole space, or where there
+  /// @return an error where the model is no such regression with an intercept on the whole space, or where there
   /// are more than kCovariatesMax covariates
   [[nodiscard]] static Result<std::unique_ptr<FisherScoring>> create(const FisherScoringSettings& settings);
   [[nodiscard]] static planning::Schedule schedule(const FisherScoringSettings& settings, const GradientShape& shape);
@@ -68,7 +68,7 @@ class FisherScoring final : public FederatedAlgorithm {
   double moved_ = 0.0;        // how long the step to it was, in units of x
   Eigen::VectorXd totals_;    // of the last round: [score_numbers(p)]
   double stddev_ = 0.0;       // of the noise on each of them
-  double share_ = 0.5;        // of records with the positive label, as round 0 found it
+  double share_ = 0.5;        // of records with the positive label, or of labels in their range, as round 0 found it
   std::int64_t records_ = 0;  // of the silos that answered last
   std::uint64_t silos_ = 0;
 };

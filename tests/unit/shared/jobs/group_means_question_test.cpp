@@ -1,6 +1,7 @@
 // Questions for means of groups, and what is stated of a regression: what jobs may ask, and in which units answers are.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <numbers>
@@ -101,6 +102,64 @@ Json job_of_regression() {
     "privacy": {"mode": "isrl", "unit": "record", "noise": "secure"},
     "cohort": [{"silo": "a", "records": 1000, "holdout_records": 0, "holdout_public": false, "epsilon": 4, "delta": 1e-6}],
     "participation": {"quorum": 1, "join_deadline_ms": 1000, "round_deadline_ms": 1000, "resend_ms": 500}})");
+}
+
+Json job_of_rates() {
+  Json job = job_of_regression();
+  job["data"]["label"] = {{"column", "admissions"}, {"min", 0}, {"max", 12}};
+  job["data"]["features"].push_back({{"column", "years"}, {"min", 0.5}, {"max", 4}});
+  job["model"]["kind"] = "poisson";
+  job["algorithm"]["exposure"] = "years";
+  return job;
+}
+
+TEST(StatedRegressionTest, RatesAreForAUnitOfTheExposureAndTheLabel) {
+  const Job job = parse_job(job_of_rates().dump(), "job.json").value();
+  const auto* settings = job.algorithm.as<algorithms::FisherScoringSettings>();
+  ASSERT_NE(settings, nullptr);
+  EXPECT_EQ(settings->terms.link, statistics::ScoreLink::Log);
+  EXPECT_EQ(settings->terms.exposure, (statistics::ExposureFeature{7, 0.125}));
+  EXPECT_EQ(settings->terms.of.size(), 5U);  // the exposure is none of them
+  EXPECT_NEAR(settings->terms.record_norm, std::sqrt(5.0), 1e-12);
+  statistics::ScoreFit fit;
+  fit.carries = statistics::Carries::Enough;
+  fit.coefficients.resize(6);
+  fit.coefficients << 0.6, 0.4, 0.3, -0.2, 0.1, -1.0;
+  fit.coefficients *= std::sqrt(5.0);
+  fit.inverse = 1e-4 * Eigen::MatrixXd::Identity(6, 6);
+  fit.score_noise = Eigen::MatrixXd::Identity(6, 6);
+  fit.meat = Eigen::MatrixXd::Identity(6, 6);
+  fit.moved = Eigen::VectorXd::Zero(6);
+  const StatedQuestion stated =
+      state_regression(job, {settings->terms, fit, 1, 1000}, *statistics::Confidence::create(0.95));
+  EXPECT_NEAR(*estimate_named(stated, "rate ratio of arm=new").value, std::exp(0.8), 1e-12);
+  // Where every list has its first value the mean is 12 exp(-1 - .4 - .1) for 4 years: so much a year.
+  EXPECT_NEAR(*estimate_named(stated, "(intercept)").value, std::log(12.0 * std::exp(-1.5) / 4.0), 1e-12);
+  const statistics::Stated& intercept = estimate_named(stated, "(intercept)");
+  EXPECT_NEAR(0.5 * (intercept.noise.low + intercept.noise.high), *intercept.value, 1e-9);
+}
+
+TEST(StatedRegressionTest, WhatIsNoRateIsRefusedInWords) {
+  const auto said = [](const std::function<void(Json&)>& change) {
+    Json job = job_of_rates();
+    change(job);
+    return said_of_group_means(job);
+  };
+  const auto holds = [](const std::string& text, const char* part) { return text.find(part) != std::string::npos; };
+  EXPECT_EQ(said([](Json&) {}), "accepted");
+  EXPECT_TRUE(holds(said([](Json& job) { job["data"]["label"]["min"] = -1; }), "min\" is 0"));
+  EXPECT_TRUE(holds(said([](Json& job) { job["algorithm"]["exposure"] = "arm"; }), "/algorithm/exposure"));
+  EXPECT_TRUE(holds(said([](Json& job) { job["data"]["features"].back()["min"] = -0.5; }), "/algorithm/exposure"));
+  EXPECT_TRUE(holds(said([](Json& job) {
+                      job["data"]["features"].back()["missing"] = {{"values", {""}}, {"value", 1}};
+                    }),
+                    "/algorithm/exposure"));
+  EXPECT_TRUE(holds(said([](Json& job) {
+                      job["data"]["label"] = {{"column", "shrunk"}, {"negative", "no"}, {"positive", "yes"}};
+                      job["model"]["kind"] = "logistic";
+                    }),
+                    "of a model \"poisson\" alone"));
+  EXPECT_TRUE(holds(said([](Json& job) { job["model"]["kind"] = "least_squares"; }), "or \"poisson\""));
 }
 
 TEST(StatedRegressionTest, CoefficientsAreInTheColumnsUnitsAndComparedWithTheFirstValue) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <gtest/gtest.h>
 #include <limits>
+#include <numbers>
 #include <vector>
 
 #include "shared/accounting/gaussian_accountant.hpp"
@@ -75,8 +76,9 @@ TEST(ScoreMomentsTest, TwoRecordsAreTwoApartAtMostAndNearlySoWhereScoresAreSteep
     score_moments(any_residual(), random.chance(0.5) ? Eigen::VectorXd(-x) : covariates_within(p, random), other);
     farthest = std::max(farthest, (one - other).norm());
   }
-  EXPECT_LE(farthest, kScoreDistance * (1.0 + 1e-12));
-  EXPECT_GT(farthest, 0.99 * kScoreDistance);
+  EXPECT_LE(farthest, 2.0 * (1.0 + 1e-12));
+  EXPECT_GT(farthest, 0.99 * 2.0);
+  EXPECT_EQ(score_distance(ScoreLink::Logistic), 2.0);
 }
 
 TEST(ScoreMomentsTest, MoreInformationThanTheFactorAllowsWouldCost) {
@@ -89,12 +91,61 @@ TEST(ScoreMomentsTest, MoreInformationThanTheFactorAllowsWouldCost) {
   double at_24 = 0.0;
   for (int i = 0; i <= 400; ++i) {
     for (int j = 0; j <= 400; ++j) {
-      at_16 = std::max(at_16, squared(i / 400.0, j / 400.0, kInformationFactor * kInformationFactor));
+      at_16 = std::max(at_16, squared(i / 400.0, j / 400.0, 16.0));
       at_24 = std::max(at_24, squared(i / 400.0, j / 400.0, 24.0));
     }
   }
   EXPECT_NEAR(std::sqrt(at_16), 2.0, 1e-12);
   EXPECT_NEAR(std::sqrt(at_24), 2.050691, 1e-6);
+}
+
+TEST(ScoreMomentsTest, TwoRecordsOfTheLogLinkAreAtMostTheRootOfSixteenThirdsApart) {
+  // Row 31, the log link with kappa_2 = 1: 2 + 2 K + 1 / (2 K) for K = 3 / 2.
+  RandomSource random(43);
+  Eigen::VectorXd one(score_numbers(2));
+  Eigen::VectorXd other(score_numbers(2));
+  double farthest = 0.0;
+  const auto take = [&](double share, double mean, double angle, double length, double other_share, double other_mean,
+                        double other_angle, double other_length) {
+    log_score_moments(share, mean, length * numbers_of({std::cos(angle), std::sin(angle)}), one);
+    log_score_moments(other_share, other_mean,
+                      other_length * numbers_of({std::cos(other_angle), std::sin(other_angle)}), other);
+    farthest = std::max(farthest, (one - other).norm());
+  };
+  // The two records that the text names: both with a mean of nearly Y and a label of 0, and an angle between.
+  const double nearly = std::nextafter(1.0, 0.0);
+  take(0.0, nearly, 0.0, 1.0, 0.0, nearly, std::acos(-1.0 / 3.0), 1.0);
+  EXPECT_NEAR(farthest, std::sqrt(16.0 / 3.0), 1e-9);
+  take(1.0, 0.0, 0.0, 1.0, 0.0, nearly, 0.0, 1.0);
+  const auto any = [&] { return random.chance(0.3) ? 0.0 : random.chance(0.4) ? nearly : random.unit(); };
+  for (int i = 0; i < 400'000; ++i) {
+    take(any(), any(), 0.0, random.chance(0.7) ? 1.0 : random.unit(), any(), any(), std::numbers::pi * random.unit(),
+         random.chance(0.7) ? 1.0 : random.unit());
+  }
+  EXPECT_LE(farthest, std::sqrt(16.0 / 3.0) * (1.0 + 1e-9));
+  EXPECT_GT(score_distance(ScoreLink::Log), farthest);
+}
+
+TEST(ScoreMomentsTest, NumbersOfTheLogLinkAreCutOrCountAsNothing) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  Eigen::VectorXd out(score_numbers(2));
+  Eigen::VectorXd cut(score_numbers(2));
+  for (const auto& [share, mean] : {std::pair(nan, 0.5), std::pair(0.5, nan)}) {
+    log_score_moments(share, mean, numbers_of({0.5, 0.5}), out);
+    EXPECT_TRUE(out.isZero());
+  }
+  log_score_moments(7.0, -3.0, numbers_of({3.0, 4.0}), out);
+  log_score_moments(1.0, 0.0, numbers_of({0.6, 0.8}), cut);
+  EXPECT_TRUE(out.isApprox(cut, 1e-15));
+  log_score_moments(0.25, HUGE_VAL, numbers_of({0.6, 0.8}), out);  // a mean that is cut has no slope
+  EXPECT_TRUE(out.tail(3).isZero());
+  EXPECT_NEAR(out[1], -0.75 * 0.8, 1e-15);
+  const ExposureFeature exposure{0, 0.25};
+  EXPECT_EQ(exposure.of(-1.0), 0.25);
+  EXPECT_EQ(exposure.of(1.0), 1.0);
+  EXPECT_EQ(exposure.of(5.0), 1.0);
+  EXPECT_EQ(exposure.of(-5.0), 0.25);
+  EXPECT_EQ(exposure.of(nan), 0.0);
 }
 
 TEST(ScoreMomentsTest, WhatIsNoNumberCountsAsNothingAndWhatIsTooLongIsCut) {
@@ -107,6 +158,47 @@ TEST(ScoreMomentsTest, WhatIsNoNumberCountsAsNothingAndWhatIsTooLongIsCut) {
   score_moments(7.0, numbers_of({3.0, 4.0}), out);
   score_moments(1.0, numbers_of({0.6, 0.8}), cut);
   EXPECT_TRUE(out.isApprox(cut, 1e-15));
+}
+
+/// Poisson's likelihood in units of the largest count: its score over Y, its information over Y.
+TEST(ScoreFitTest, SumsOfTheLogLinkAreTheGradientAndTheHessianOfItsLikelihood) {
+  RandomSource random(5);
+  const Eigen::Index n = 150;
+  const Eigen::MatrixXd x = [&] {
+    Eigen::MatrixXd out(n, 3);
+    for (double& number : out.reshaped()) number = (2.0 * random.unit() - 1.0) / std::sqrt(3.0);
+    return out;
+  }();
+  Eigen::VectorXd share(n);
+  Eigen::VectorXd exposure(n);
+  for (Eigen::Index i = 0; i < n; ++i) {
+    share[i] = random.unit();
+    exposure[i] = 0.5 + 0.5 * random.unit();
+  }
+  const auto at = [&](const Eigen::VectorXd& theta) {
+    Eigen::VectorXd total = Eigen::VectorXd::Zero(score_numbers(3));
+    Eigen::VectorXd one(total.size());
+    for (Eigen::Index i = 0; i < n; ++i) {
+      log_score_moments(share[i], exposure[i] * std::exp(x.row(i).dot(theta)), x.row(i).transpose(), one);
+      total += one;
+    }
+    return score_sums(total, 3, ScoreLink::Log);
+  };
+  const auto likelihood = [&](const Eigen::VectorXd& theta) {
+    double sum = 0.0;
+    for (Eigen::Index i = 0; i < n; ++i)
+      sum += share[i] * x.row(i).dot(theta) - exposure[i] * std::exp(x.row(i).dot(theta));
+    return sum;
+  };
+  const Eigen::VectorXd theta = numbers_of({0.4, -0.3, -1.2});
+  const ScoreSums sums = at(theta);
+  constexpr double kStep = 1e-5;
+  for (Eigen::Index j = 0; j < 3; ++j) {
+    const Eigen::VectorXd step = kStep * Eigen::VectorXd::Unit(3, j);
+    EXPECT_NEAR(sums.score[j], (likelihood(theta + step) - likelihood(theta - step)) / (2.0 * kStep), 1e-5);
+    const Eigen::VectorXd column = (at(theta - step).score - at(theta + step).score) / (2.0 * kStep);
+    EXPECT_TRUE(sums.information.col(j).isApprox(column, 1e-6));
+  }
 }
 
 TEST(ScoreFitTest, SumsAreTheGradientAndTheHessianOfTheLikelihood) {
