@@ -10,8 +10,9 @@
 namespace undertone::jobs {
 namespace {
 
-constexpr double kSame = 0.005;  // a share of other answers below which a model says the same of every record
-constexpr double kCap = 0.98;    // of what a loss is clipped at: beyond this it is nearly always there
+constexpr double kSame = 0.005;       // a share of other answers below which a model says the same of every record
+constexpr double kSameNoised = 0.02;  // the same where shares have noise: they are below it, whatever that hides
+constexpr double kCap = 0.98;         // of what a loss is clipped at: beyond this it is nearly always there
 
 using Named = std::vector<std::pair<std::string, double>>;
 using Values = std::vector<double>;
@@ -153,11 +154,17 @@ std::string with_reach(double value, double reach) {
   return reach > 0.0 ? fmt::format("{:.4g} (± {:.2g})", value, reach) : fmt::format("{:.4g}", value);
 }
 
-/// How the model's number compares with that of a model that knows nothing. @param gain > 0: the model is better
-std::string compared(double gain, double reach) {
-  if (gain == 0.0 && reach == 0.0) return "exactly as good as";
-  if (std::abs(gain) <= reach) return "as good as, as far as the noise shows,";
-  return gain > 0.0 ? "better than" : "worse than";
+/// How the model's number compares with that of a model that knows nothing. The noise on a share of held-out records
+/// falls with their number and with epsilon: so does what this shows.
+/// @param gain > 0: the model is better @param other what knows nothing says, and how good that is
+/// @param what the gain is in
+std::string compared(double gain, double reach, const std::string& other, const char* what = "differences") {
+  if (gain == 0.0 && reach == 0.0) return "exactly as good as " + other;
+  if (std::abs(gain) > reach) return (gain > 0.0 ? "better than " : "worse than ") + other;
+  return fmt::format(
+      "cannot be told from {}, since noise hides {} below {:.2g}; twice as many held-out records, or twice "
+      "the epsilon, would hide half of it",
+      other, what, reach);
 }
 
 /// A logistic model that says less of the chances than one half for everybody does.
@@ -177,9 +184,9 @@ void judge_classifier(const JobTerms& job, const algorithms::MetricsRow& row, co
   const MetricValue* largest = value_named(values, "majority_class_accuracy");
   if (accuracy != nullptr && largest != nullptr) {
     const double both = std::hypot(reach(*accuracy), reach(*largest));
-    out.push_back(fmt::format("accuracy {}: {} always saying the largest class, {:.4g}",
-                              with_reach(accuracy->value, reach(*accuracy)),
-                              compared(accuracy->value - largest->value, both), largest->value));
+    out.push_back(fmt::format("accuracy {}: {}", with_reach(accuracy->value, reach(*accuracy)),
+                              compared(accuracy->value - largest->value, both,
+                                       fmt::format("always saying the largest class, {:.4g}", largest->value))));
   }
   const std::optional<ConfusionTable> table = confusion_table(job, row);
   if (!table) return;
@@ -188,10 +195,9 @@ void judge_classifier(const JobTerms& job, const algorithms::MetricsRow& row, co
   for (std::size_t said = 0; said < table->labels.size(); ++said) {
     double others = 1.0;
     for (const Values& truth : table->shares) others -= truth[said];
-    if (others > kSame + noise) continue;
-    out.push_back(fmt::format("it says \"{}\" of {} record{}: a constant prediction", table->labels[said],
-                              others <= 0.0 && noise == 0.0 ? "every" : "nearly every",
-                              noise > 0.0 ? ", as far as the noise shows" : ""));
+    if (others + noise > (noise > 0.0 ? kSameNoised : kSame)) continue;  // where noise may hide others, nothing is said
+    out.push_back(fmt::format("it says \"{}\" of {} record: a constant prediction", table->labels[said],
+                              others <= 0.0 && noise == 0.0 ? "every" : "nearly every"));
     break;
   }
 }
@@ -203,21 +209,25 @@ void judge_regression(const std::vector<MetricValue>& values, std::vector<std::s
     const MetricValue* loss = value_named(values, "loss");
     const MetricValue* zero = value_named(values, "zero_model_loss");
     if (loss == nullptr || zero == nullptr) return;
-    out.push_back(fmt::format(
-        "loss {}: {} always saying the middle of the label's bounds, {:.4g}", with_reach(loss->value, reach(*loss)),
-        compared(zero->value - loss->value, std::hypot(reach(*loss), reach(*zero))), zero->value));
+    out.push_back(
+        fmt::format("loss {}: {}", with_reach(loss->value, reach(*loss)),
+                    compared(zero->value - loss->value, std::hypot(reach(*loss), reach(*zero)),
+                             fmt::format("always saying the middle of the label's bounds, {:.4g}", zero->value))));
     return;
   }
   const double both = std::hypot(reach(*rmse), reach(*deviation));
+  // Its share of the labels' variance says more than the two deviations do, each with its noise.
   const MetricValue* explained = value_named(values, "r_squared");
+  const std::string other = fmt::format("always saying the mean, {:.4g}", deviation->value);
   out.push_back(fmt::format(
-      "RMSE {}: {} always saying the mean, {:.4g}{}", with_reach(rmse->value, reach(*rmse)),
-      compared(deviation->value - rmse->value, both), deviation->value,
+      "RMSE {}: {}{}", with_reach(rmse->value, reach(*rmse)),
+      explained != nullptr ? compared(explained->value, reach(*explained), other, "an R^2")
+                           : compared(deviation->value - rmse->value, both, other),
       explained == nullptr ? "" : fmt::format(" (R^2 {})", with_reach(explained->value, reach(*explained)))));
   const MetricValue* spread = value_named(values, "prediction_stddev");
-  if (spread != nullptr && spread->value <= 0.01 * deviation->value + reach(*spread))
-    out.push_back(fmt::format("it says nearly the same of every record{}: a constant prediction",
-                              reach(*spread) > 0.0 ? ", as far as the noise shows" : ""));
+  // Where noise may hide how predictions differ, nothing is said.
+  if (spread != nullptr && spread->value + reach(*spread) <= (reach(*spread) > 0.0 ? 0.05 : 0.01) * deviation->value)
+    out.push_back("it says nearly the same of every record: a constant prediction");
 }
 
 }  // namespace

@@ -155,7 +155,29 @@ TEST(MetricValuesTest, NoiseIsPassedOnToWhatFollows) {
   // 0.8 against 0.75 with 1.96 sqrt(2) 0.02 = 0.055 between them.
   row.noise_stddev = 0.02;
   EXPECT_EQ(verdicts(two_classes("detailed"), row).front(),
-            "accuracy 0.8 (± 0.039): as good as, as far as the noise shows, always saying the largest class, 0.75");
+            "accuracy 0.8 (± 0.039): cannot be told from always saying the largest class, 0.75, since noise hides "
+            "differences below 0.055; twice as many held-out records, or twice the epsilon, would hide half of it");
+}
+
+TEST(MetricValuesTest, WhatNoiseMayHideIsNotSaid) {
+  // Nobody is said to be positive, and with noise of .2 on each share nobody knows.
+  MetricsRow row = detailed_row(0.75, 0.25, 0.0);
+  row.noise_stddev = 0.2;
+  EXPECT_EQ(verdicts(two_classes("detailed"), row).size(), 1U);
+  row.noise_stddev = 0.001;
+  ASSERT_EQ(verdicts(two_classes("detailed"), row).size(), 2U);
+  EXPECT_EQ(verdicts(two_classes("detailed"), row).back(),
+            "it says \"no\" of nearly every record: a constant prediction");
+  // Numbers: an R^2 of .5 with much noise, and with little.
+  MetricsRow numbers{10, 2, {0.02, 0.18, 0.045, 0.18, 0.5, 0.34, 0.5, 0.25}, 0.03};
+  std::vector<std::string> said = verdicts(number("detailed"), numbers);
+  ASSERT_EQ(said.size(), 1U);
+  EXPECT_NE(said.front().find("cannot be told from always saying the mean"), std::string::npos) << said.front();
+  EXPECT_NE(said.front().find("noise hides an R^2 below"), std::string::npos) << said.front();
+  numbers.noise_stddev = 0.003;
+  said = verdicts(number("detailed"), numbers);
+  EXPECT_NE(said.front().find("better than always saying the mean"), std::string::npos) << said.front();
+  EXPECT_EQ(said.size(), 1U);  // whether it says the same of all is still hidden
 }
 
 TEST(MetricValuesTest, ALossAboveThatOfOneHalfIsSaid) {
