@@ -601,7 +601,7 @@ void add_lab_commands(CLI::App& app, Actions& actions, LabArguments& arguments) 
       ->add_option("--records-max", drafted.person_records_max,
                    "with --persons: so many of a person's records may count, whatever she has")
       ->capture_default_str();
-  draft_command->add_option("--name", drafted.name, "the job's")->capture_default_str();
+  draft_command->add_option("--name", drafted.name, "the job's (default: its label and the day)");
   draft_command->add_option("--seed", drafted.seed, "of the invented records")->capture_default_str();
   draft_command->add_option("--out", drafted.out, "a file; without it, standard output");
   CLI::App* partition_command =

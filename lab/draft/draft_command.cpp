@@ -1,5 +1,6 @@
 #include "lab/draft/draft_command.hpp"
 
+#include <chrono>
 #include <cstdio>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include "shared/data/csv_reader.hpp"
 #include "shared/jobs/schema_section.hpp"
 #include "shared/models/public_loss.hpp"
+#include "shared/service/clock.hpp"
 #include "shared/service/exit_code.hpp"
 
 namespace undertone::lab {
@@ -55,6 +57,14 @@ Result<DraftFacts::OpenFile> open_file_of(const std::filesystem::path& file, con
   return DraftFacts::OpenFile{file.filename().string(), digest.finish(), read->records.targets.size()};
 }
 
+/// What a draft is about, and when it was made.
+std::string name_of_draft(const data::Schema& schema) {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const std::string day =
+      service::utc_time(std::chrono::duration_cast<std::chrono::seconds>(now).count()).substr(0, 10);
+  return fmt::format("{}-{}", data::label_column(schema), day);
+}
+
 }  // namespace
 
 Result<DraftFacts> facts_of(const DraftRequest& request) {
@@ -71,7 +81,8 @@ Result<DraftFacts> facts_of(const DraftRequest& request, const std::string& text
   data::Schema schema = jobs::parse_schema(
       config::Section(inside ? document.root.at("data") : document.root, inside ? "/data" : "", problems));
   if (!problems.none()) return problems.error();
-  DraftFacts facts{request.name, inside ? ordered.at("data") : ordered, std::move(schema), {}};
+  const std::string name = request.name.empty() ? name_of_draft(schema) : request.name;
+  DraftFacts facts{name, inside ? ordered.at("data") : ordered, std::move(schema), {}};
   if (request.person_records_max < 1 || request.person_records_max > releases::kPersonRecordsMax)
     return Error{ErrorCode::InvalidArgument, fmt::format("--records-max: expected 1 to {}, got {}",
                                                          releases::kPersonRecordsMax, request.person_records_max)};

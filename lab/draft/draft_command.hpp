@@ -24,7 +24,7 @@ struct DraftRequest {
   bool holdout_public = false;
   bool persons = false;                  // the cohort counts persons, who are protected with all of their records
   std::int64_t person_records_max = 16;  // of whom so many records may count
-  std::string name = "draft";
+  std::string name = {};                 // of the job; empty: of its label and the day
   std::uint64_t seed = 1;
   std::filesystem::path out;  // empty: standard output
 };

@@ -476,7 +476,7 @@ void print_training_plan(const jobs::Job& job, const TrainingPlan& plan, const s
     for (const theorems::TheoremChoice::Reason& reason : job.theorem->reasons)
       fmt::print("    {} = {:.6g}: {}\n", reason.name, reason.value, reason.why);
   } else {
-    fmt::print("parameters chosen by hand\n");
+    fmt::print("parameters as they stand in the job\n");
     for (const auto& [name, value] : job.algorithm->numbers()) fmt::print("    {} = {:.6g}\n", name, value);
   }
   if (job.moments) print_moments(job, std::sqrt(plan.variance));
