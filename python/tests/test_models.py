@@ -20,7 +20,7 @@ from undertone.jobs import (
 from .conftest import ROOT, texts_in
 
 WORKED = [
-    "breast-cancer", "breast-cancer-lasso", "breast-cancer-low-rank", "breast-cancer-network", "breast-cancer-open",
+    "admissions-rates", "breast-cancer", "breast-cancer-lasso", "breast-cancer-low-rank", "breast-cancer-network", "breast-cancer-open",
     "breast-cancer-softmax", "visits",
 ]  # fmt: skip
 
@@ -85,12 +85,16 @@ def write(table: dict[str, Any], file: Path) -> None:
 NAMES = ["x", "m", "m missing", "c=a", "c=b", "d"]
 
 
-@pytest.mark.parametrize("kind", ["logistic", "hinge", "least_squares", "huber", "softmax", "standardised", "dense"])
+@pytest.mark.parametrize(
+    "kind", ["logistic", "hinge", "least_squares", "huber", "poisson", "rates", "softmax", "standardised", "dense"]
+)
 def test_every_kind_of_column_and_model(kind: str, tmp_path: Path, command: Any) -> None:
     features, table = varied()
     random = np.random.default_rng(7)
     if kind in ("least_squares", "huber"):
         label = target("y", 5, 25)
+    elif kind in ("poisson", "rates"):
+        label = target("y", 0, 25)
     elif kind in ("softmax", "dense"):
         label = classes("y", "u", "v", "w")
     else:
@@ -108,7 +112,10 @@ def test_every_kind_of_column_and_model(kind: str, tmp_path: Path, command: Any)
             more["standardisation"] = {"origin": [0.1, 0, 0.2, 0.3, 0.4, -0.1], "scale": [1.5, 2, 1, 1, 0.5, 1]}
         if kind == "huber":
             more["threshold"] = 1.0
-        values = model_of("logistic" if kind == "standardised" else kind, listed, data, **more)
+        if kind == "rates":
+            more["exposure"] = "x"
+        named = {"standardised": "logistic", "rates": "poisson"}.get(kind, kind)
+        values = model_of(named, listed, data, **more)
         values.pop("threshold", None)
     (tmp_path / "model.json").write_text(json.dumps(values))
     write(table, tmp_path / "table.csv")
@@ -216,6 +223,19 @@ def test_coefficients_are_in_the_datas_units(name: str) -> None:
     np.testing.assert_allclose(said, by_hand, rtol=1e-9, atol=1e-9)
 
 
+def test_rates_are_for_a_unit_of_the_exposure() -> None:
+    """Below the label's largest value the mean is the exposure times the power of the coefficients."""
+    data = schema(target("y", 0, 12), number("years", 0.5, 4), number("x", -1, 3)).to_dict()
+    listed = [{"feature": "years", "weight": 0.0}, {"feature": "x", "weight": 0.4}]
+    model = ut.Model(model_of("poisson", listed, data, intercept=-1.5, exposure="years"))
+    random = np.random.default_rng(6)
+    table = {"years": random.uniform(0.5, 4, 30), "x": random.uniform(-1, 3, 30)}
+    mean = table["years"] * np.exp(model.coef_[1] * table["x"] + model.intercept_)
+    np.testing.assert_allclose(model.predict(table), mean, rtol=1e-12)
+    assert model.coef_[1] == pytest.approx(0.2)
+    assert mean.max() < 12
+
+
 def test_a_model_is_saved_as_it_was(tmp_path: Path) -> None:
     model = ut.simulate(ROOT / "configs" / "jobs" / "breast-cancer.json", direct=True).model
     assert model is not None
@@ -285,7 +305,7 @@ def test_what_the_program_reads_as_no_number_is_none(text: str) -> None:
         model.predict({"x": [text]})
 
 
-@pytest.mark.parametrize("name", ["breast-cancer", "breast-cancer-low-rank", "breast-cancer-network", "breast-cancer-softmax", "visits", "made", "number"])
+@pytest.mark.parametrize("name", ["admissions-rates", "breast-cancer", "breast-cancer-low-rank", "breast-cancer-network", "breast-cancer-softmax", "visits", "made", "number"])
 def test_onnx_says_the_same(name: str) -> None:
     import onnxruntime as runtime
 
