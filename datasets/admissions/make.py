@@ -24,7 +24,7 @@ def poisson(draw, mean):
 
 
 def main():
-    patients = int(sys.argv[1]) if len(sys.argv) > 1 else 3000
+    patients = int(sys.argv[1]) if len(sys.argv) > 1 else 9000
     draw = random.Random(1837)
     rows = csv.writer(sys.stdout, lineterminator="\n")
     rows.writerow(["years", "age", "smoker", "diabetes", "admissions", "costs"])
