@@ -716,9 +716,10 @@ class Model(Section):
 
     Parameters
     ----------
-    kind : {"logistic", "least_squares", "hinge", "absolute", "quantile", "huber", "softmax", "network", "moments"}
+    kind : {"logistic", "least_squares", "hinge", "absolute", "quantile", "huber", "poisson", "softmax", "network", "moments"}
         Logistic and hinge for a label of two values, softmax and network for one of classes, moments for any: the
-        features' means and products, docs/researchers-guide.md; the others for a number.
+        features' means and products, docs/researchers-guide.md; the others for a number, and poisson for one that
+        is at least 0, such as a count or a cost: its logarithm's mean is linear.
     level : float, optional
         Of quantile, between 0 and 1.
     threshold : float, optional
@@ -737,7 +738,7 @@ class Model(Section):
         Of network: public, of the weights that training starts from.
     """
 
-    kind: Literal["logistic", "least_squares", "hinge", "absolute", "quantile", "huber", "softmax", "network", "moments"]
+    kind: Literal["logistic", "least_squares", "hinge", "absolute", "quantile", "huber", "poisson", "softmax", "network", "moments"]
     level: float | None = None
     threshold: float | None = None
     smoothing: float | None = None
@@ -1496,6 +1497,9 @@ class Algorithm(Section):
     histogram_share : float, optional
         Of dp_fermi: of what a silo promises, what the groups' shares cost (default 0.1); not looked at where
         batches are drawn, as all rounds then cost alike.
+    exposure : str, optional
+        Of a model "poisson": a feature, at least 0, that a record's mean is proportional to, such as the time
+        that it was observed; it is no covariate then (default: all records count alike).
     parts : {"permutation", "secret_permutation", "bins"}, optional
         Of a method that reads each record in one part: permutation (default), parts of fixed sizes that compose
         in parallel; secret_permutation, the same with one record at least in no part, which takes less noise and
@@ -1554,8 +1558,9 @@ class Algorithm(Section):
     model_share: float | None = None
     shares: list[float] | None = None
     histogram_share: float | None = None
+    exposure: str | None = None
     parts: Literal["permutation", "secret_permutation", "bins"] | None = None
-    _keys = ("theorem", "smoothness", "strong_convexity", "gap", "gradient_variance", "answering", "heterogeneity", "seed", "sampling", "kind", "rounds", "step_size", "draw_fraction", "averaging", "tail", "schedule", "server", "passes", "reports", "reads", "proximity", "stages", "phases", "radius", "clip_share", "restarts", "epochs", "inner", "period", "pairs", "local_steps", "local_batch", "proximal", "iterates", "vertices", "choice", "depth", "potential", "relative_convexity", "geometry", "norm", "set", "notion", "advantaged", "lambda", "weights_step_size", "share_floor", "model_share", "shares", "histogram_share", "parts")
+    _keys = ("theorem", "smoothness", "strong_convexity", "gap", "gradient_variance", "answering", "heterogeneity", "seed", "sampling", "kind", "rounds", "step_size", "draw_fraction", "averaging", "tail", "schedule", "server", "passes", "reports", "reads", "proximity", "stages", "phases", "radius", "clip_share", "restarts", "epochs", "inner", "period", "pairs", "local_steps", "local_batch", "proximal", "iterates", "vertices", "choice", "depth", "potential", "relative_convexity", "geometry", "norm", "set", "notion", "advantaged", "lambda", "weights_step_size", "share_floor", "model_share", "shares", "histogram_share", "exposure", "parts")
 
 
 @dataclass(kw_only=True)
