@@ -185,8 +185,11 @@ Eigen::VectorXd textbook_scores(const models::Model& model, const models::Record
   out.head(p) = residual * x;
   const Eigen::MatrixXd square = x * x.transpose();
   Eigen::Index at = p;
-  for (const double factor :
-       {residual * residual / std::sqrt(2.0), 4.0 * std::abs(residual) * (1.0 - std::abs(residual))})
+  // A Poisson model's gradient in its constant is the mean less the label's share, and its information is the mean.
+  const double information = terms.link == statistics::ScoreLink::Log
+                                 ? (records.targets[j] + 1.0) / 2.0 - residual
+                                 : 4.0 * std::abs(residual) * (1.0 - std::abs(residual));
+  for (const double factor : {residual * residual / std::sqrt(2.0), information})
     for (Eigen::Index r = 0; r < p; ++r)
       for (Eigen::Index c = 0; c <= r; ++c) out[at++] = factor * square(r, c) * (r == c ? 1.0 : std::sqrt(2.0));
   return out;
@@ -227,8 +230,11 @@ Eigen::VectorXd textbook_answer(const simulation::SimulatedSilo& silo, const job
       sum += textbook_fair_gradient(*job.model, records, j, fair->terms, points);
     return sum / static_cast<double>(records.count());
   }
-  if (std::holds_alternative<releases::FeaturesMap>(release.ask.map))  // how many labels are positive
-    return Eigen::VectorXd::Constant(1, (records.targets.array() > 0.0).cast<double>().sum());
+  if (const auto* totals =
+          std::get_if<releases::FeaturesMap>(&release.ask.map))  // how many labels are positive, or all
+    return Eigen::VectorXd::Constant(1, std::holds_alternative<statistics::SumMap>(totals->features)
+                                            ? records.targets.sum()
+                                            : (records.targets.array() > 0.0).cast<double>().sum());
   if (const auto* scores = std::get_if<releases::ScoreMomentsMap>(&release.ask.map)) {
     Eigen::VectorXd sum = Eigen::VectorXd::Zero(release.ask.dimension);
     for (Eigen::Index j = 0; j < records.count(); ++j)

@@ -181,7 +181,7 @@ def draft(
     persons: bool = False,
     records_max: int = 16,
     public: str | os.PathLike[str] | None = None,
-    name: str = "draft",
+    name: str = "",
     seed: int = 1,
     two_jobs: bool = False,
     watch: Callable[[str], object] | None = None,
@@ -207,6 +207,8 @@ def draft(
         Whether a person with all of her records is protected; `records_max` of them may count.
     public : path, optional
         A CSV file of records that need no protection.
+    name : str
+        The job's. Without one it is made of the label and the day.
     seed : int
         Of the invented records.
     two_jobs : bool
