@@ -6,6 +6,8 @@
 #include <numeric>
 #include <vector>
 
+#include "shared/report/reported_statistics.hpp"
+
 namespace undertone::operators {
 namespace {
 
@@ -36,16 +38,22 @@ std::string lines_of_silos(const nlohmann::ordered_json& statistic, std::size_t 
   return out;
 }
 
+/// "= 0.012", or "< 0.0001".
+std::string equals(double p_value) {
+  const std::string shown = report::shown_p(p_value);
+  return shown.starts_with('<') ? shown : "= " + shown;
+}
+
 std::string line_of_test(const nlohmann::ordered_json& test) {
   const std::string note = test.value("note", std::string());
   const std::string name = test.at("name").get<std::string>();
   if (!test.at("p_value").is_number()) return fmt::format("  {}: {}\n", name, note);
   std::string out =
-      fmt::format("  {}: chi-squared {}, {} degree{} of freedom, p = {:.3g}", name, shown_number(test.at("statistic")),
+      fmt::format("  {}: chi-squared {}, {} degree{} of freedom, p {}", name, shown_number(test.at("statistic")),
                   test.at("degrees").get<std::int64_t>(), test.at("degrees").get<std::int64_t>() == 1 ? "" : "s",
-                  test.at("p_value").get<double>());
+                  equals(test.at("p_value").get<double>()));
   if (test.contains("p_value_holm"))
-    out += fmt::format(", {:.3g} by Holm of all tests of the job", test.at("p_value_holm").get<double>());
+    out += fmt::format(", {} by Holm of all tests of the job", report::shown_p(test.at("p_value_holm").get<double>()));
   return out + (note.empty() ? "\n" : fmt::format("; {}\n", note));
 }
 

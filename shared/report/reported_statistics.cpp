@@ -3,6 +3,12 @@
 #include <algorithm>
 
 namespace undertone::report {
+
+std::string shown_p(double p_value) {
+  constexpr double kLeast = 1e-4;
+  return p_value < kLeast ? std::string("< 0.0001") : fmt::format("{:.3g}", p_value);
+}
+
 namespace {
 
 using config::Problems;

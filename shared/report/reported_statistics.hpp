@@ -14,6 +14,10 @@ struct ReportedInterval {
   std::optional<double> low;
   std::optional<double> high;
 };
+/// A p-value as papers print it: three digits, and one below 1/10,000 as "< 0.0001", since no approximation is exact
+/// there.
+[[nodiscard]] std::string shown_p(double p_value);
+
 /// One number of a statistic.
 struct ReportedEstimate {
   std::string name;

@@ -129,8 +129,8 @@ std::string tests_html(const ReportedStatistic& statistic) {
     const bool refused = !test.p_value;
     std::vector<std::string> row{test.name, refused ? "-" : fmt::format("{:.3f}", test.statistic),
                                  refused ? "-" : fmt::format("{}", test.degrees),
-                                 refused ? "-" : fmt::format("{:.3g}", *test.p_value)};
-    if (adjusted) row.push_back(test.p_value_holm ? fmt::format("{:.3g}", *test.p_value_holm) : "-");
+                                 refused ? "-" : shown_p(*test.p_value)};
+    if (adjusted) row.push_back(test.p_value_holm ? shown_p(*test.p_value_holm) : "-");
     row.push_back(test.note.empty() ? "-" : test.note);
     table.rows.push_back(std::move(row));
   }

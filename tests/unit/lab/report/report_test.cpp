@@ -16,6 +16,7 @@
 #include "shared/report/page_assets.hpp"
 #include "shared/report/report_charts.hpp"
 #include "shared/report/report_page.hpp"
+#include "shared/report/reported_statistics.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace undertone::report {
@@ -76,6 +77,13 @@ std::string problem_of(const Json& json) {
 void write(const std::filesystem::path& file, const std::string& content) {
   std::filesystem::create_directories(file.parent_path());
   ASSERT_TRUE(write_file_atomically(file, content).has_value());
+}
+
+TEST(ReportPageTest, SmallPValuesArePrintedAsBounds) {
+  EXPECT_EQ(shown_p(0.01234), "0.0123");
+  EXPECT_EQ(shown_p(1e-4), "0.0001");
+  EXPECT_EQ(shown_p(2e-117), "< 0.0001");
+  EXPECT_EQ(shown_p(0.0), "< 0.0001");
 }
 
 TEST(RunResultTest, ReadsWhatAReportShows) {
