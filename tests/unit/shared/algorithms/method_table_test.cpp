@@ -29,8 +29,7 @@ TEST(MethodTableTest, NamesAreDistinctAndEachParserMakesTheMethodOfItsName) {
     const ParsedMethod parsed = row.parse(section, in_ball());
     EXPECT_EQ(parsed.method->name(), row.name);
     EXPECT_EQ(problems.keys().empty(),
-              row.name == "objective_perturbation" || row.name == "throw_away" ||
-                  row.name == "fisher_scoring");  // everything of it follows
+              row.name == "objective_perturbation" || row.name == "throw_away");  // everything of it follows
     EXPECT_FALSE(parsed.method->source().empty());
     EXPECT_EQ(parsed.method->traits().simulated_only, row.simulated_only);
     if (row.simulated_only) simulated.insert(row.name);
