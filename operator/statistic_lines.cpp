@@ -22,18 +22,19 @@ std::string shown_base(const nlohmann::ordered_json& one) {
                      one.value("unit", std::string("record")), one.at("silos").get<std::int64_t>());
 }
 
-/// What silos say alone of an estimate that there is none of over all of them.
-std::string lines_of_silos(const nlohmann::ordered_json& statistic, std::size_t place) {
+/// What silos say alone of an estimate that there is none of over all of them. A silo's list may be shorter.
+std::string lines_of_silos(const nlohmann::ordered_json& statistic, const std::string& name) {
   const auto found = statistic.find("by_silo");
   if (found == statistic.end()) return {};
   const nlohmann::ordered_json& silos = *found;
   std::string out;
   for (std::size_t i = 0; i < std::min(kSilosShown, silos.size()); ++i) {
-    const nlohmann::ordered_json& estimate = silos[i].at("estimates").at(place);
-    if (!estimate.at("value").is_number()) continue;
-    const nlohmann::ordered_json& interval = estimate.at("noise_interval");
+    const nlohmann::ordered_json& own = silos[i].at("estimates");
+    const auto estimate = std::find_if(own.begin(), own.end(), [&](const auto& one) { return one.at("name") == name; });
+    if (estimate == own.end() || !estimate->at("value").is_number()) continue;
+    const nlohmann::ordered_json& interval = estimate->at("noise_interval");
     out += fmt::format("    {}: {}, {} to {} with the noise\n", silos[i].at("silo").get<std::string>(),
-                       shown_number(estimate.at("value")), shown_number(interval.at(0)), shown_number(interval.at(1)));
+                       shown_number(estimate->at("value")), shown_number(interval.at(0)), shown_number(interval.at(1)));
   }
   return out;
 }
@@ -96,7 +97,7 @@ std::string statistic_lines(const nlohmann::ordered_json& statistics, std::size_
       const std::string of = estimate.at("name").get<std::string>();
       if (estimate.at("value").is_null() && estimate.contains("note")) {
         out += fmt::format("  {}: {}\n", of, estimate.at("note").get<std::string>());
-        out += lines_of_silos(one, i);
+        out += lines_of_silos(one, of);
         continue;
       }
       out += fmt::format("  {}: {}", of, shown_number(estimate.at("value")));

@@ -204,10 +204,10 @@ Status put_statistics(const RunReport& report, Costs& costs, Json& out) {
   UNDERTONE_CHECK(settings != nullptr);
   const ReleaseOf release_of = [&](const SiloId& silo, RoundIndex round) -> Result<const planning::Release*> {
     const jobs::CohortMember* member = report.job.member(silo);
-    UNDERTONE_CHECK(member != nullptr);
+    if (member == nullptr) return damaged_run(silo);
     UNDERTONE_TRY(const planning::Plan* const plan, costs.plan(*member));
     const planning::Release* release = plan->release(round);
-    UNDERTONE_CHECK(release != nullptr);
+    if (release == nullptr) return damaged_run(silo);
     return release;
   };
   for (const algorithms::Estimate& estimate : report.outcome->statistics) {

@@ -124,6 +124,12 @@ Result<jobs::StatedQuestion> with_public(const algorithms::VectorMeanAsked& mean
 
 }  // namespace
 
+Error damaged_run(const SiloId& silo) {
+  return {ErrorCode::StorageFailed,
+          fmt::format("the store has an answer of \"{}\" that the job does not ask for: the store is damaged",
+                      silo.name())};
+}
+
 Status put_answers(const jobs::Job& job, const algorithms::Estimate& estimate,
                    const std::vector<algorithms::Estimate>& estimates, const ReleaseOf& release_of, Json& out) {
   const auto* settings = job.algorithm.as<algorithms::StatisticsSettings>();
@@ -133,7 +139,7 @@ Status put_answers(const jobs::Job& job, const algorithms::Estimate& estimate,
   std::vector<jobs::SiloTotals> all;
   for (const auto& [silo, totals] : estimate.answers) {
     const jobs::CohortMember* member = job.member(silo);
-    UNDERTONE_CHECK(member != nullptr);
+    if (member == nullptr) return damaged_run(silo);
     UNDERTONE_TRY(const planning::Release* const release, release_of(silo, {estimate.round}));
     silos.emplace_back(member, jobs::SiloTotals{release->records_drawn, release, &totals});
     all.push_back(silos.back().second);

@@ -9,7 +9,10 @@
 
 namespace undertone::coordinator {
 
-/// What a silo's plan has a round release; null beyond it.
+/// Of a stored run that names a silo, or a round of one, which its job has not.
+[[nodiscard]] Error damaged_run(const SiloId& silo);
+
+/// What a silo's plan has a round release; an error beyond it.
 using ReleaseOf = std::function<Result<const planning::Release*>(const SiloId& silo, RoundIndex round)>;
 
 /// What a result says of one question of a job without a model whose silos' answers were kept: estimates with their

@@ -54,6 +54,10 @@ RoundFactory::Attempt RoundFactory::make_shuffled(Asked asked, const std::set<Si
   if (!layout) return {RunFailure(layout.error())};
 
   UNDERTONE_TRY(const ShuffledState state, state_from(asked.query.round));
+  if (state.round == asked.query.round && state.committed && state.committed->closing && !shuffle.adds())
+    return {RunFailure({ErrorCode::StorageFailed,
+                        "the store says that this round is closing by totals, and its shufflers add nothing: the store "
+                        "is damaged"})};
   std::optional<wire::SealingTerms> sealing;
   if (!shuffle.adds()) {
     UNDERTONE_TRY(const bool known, read_keys(state.mac_key));

@@ -193,6 +193,10 @@ Result<Audited> audited(const AuditRequest& request, const std::string& text, co
   // Each shape has its share of the error; the one that found more is told.
   AuditSettings settings = request.settings;
   const std::vector<PairShape> shapes = shapes_for(job, plan);
+  if (shapes.empty())
+    return Error{
+        ErrorCode::InvalidArgument,
+        fmt::format("{} releases nothing of protected records: there is nothing to attack", job.algorithm->name())};
   settings.error /= static_cast<double>(shapes.size());
   settings.error_told /= static_cast<double>(shapes.size());
   for (const PairShape shape : shapes) {

@@ -257,7 +257,9 @@ data::Dataset plain_records(const jobs::Job& job, const jobs::CohortMember& memb
 std::vector<PairShape> shapes_for(const jobs::Job& job, const planning::Plan& plan) {
   if (!job.model) return {PairShape::Extremes};
   std::vector<PairShape> shapes;
-  if (selects(plan)) {
+  if (!plan.protects(releases::Block::Training)) {
+    // A method that releases nothing of training records has no pair of them.
+  } else if (selects(plan)) {
     shapes = {PairShape::Alone, PairShape::Outvoted};
     if (!job.model->classifies()) shapes.push_back(PairShape::Turning);
   } else if (const models::Network* network = job.model->network()) {

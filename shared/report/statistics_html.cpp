@@ -74,8 +74,11 @@ HtmlTable statistic_table(const ReportedStatistic& statistic) {
 std::string forest_of(const ReportedStatistic& statistic, std::size_t place) {
   std::vector<FigureRow> rows;
   for (const ReportedSilo& silo : statistic.by_silo) {
-    if (place >= silo.estimates.size()) return "";
-    rows.push_back({silo.silo, silo.estimates[place].value, silo.estimates[place].noise});
+    const auto own = std::find_if(silo.estimates.begin(), silo.estimates.end(), [&](const ReportedEstimate& one) {
+      return one.name == statistic.estimates[place].name;
+    });
+    if (own == silo.estimates.end()) return "";  // a silo's list may be shorter
+    rows.push_back({silo.silo, own->value, own->noise});
   }
   const ReportedEstimate& all = statistic.estimates[place];
   rows.push_back({"all silos", all.value, all.noise});

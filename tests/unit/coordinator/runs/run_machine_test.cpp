@@ -668,6 +668,20 @@ TEST(RunMachineTest, AShuffledRunWhoseSealingKeyIsNotHereFailsAndSaysWhich) {
   EXPECT_FALSE(run.machine().progress());
 }
 
+// What only shufflers that add have stands in the store of a run whose shuffler mixes: the run ends, the process lives.
+TEST(RunMachineTest, AStoreThatSaysWhatARoundCannotHaveEndsTheRun) {
+  RunAtHand run(shuffled_job({.form = "reports"}));
+  (void)run.boot();
+  Round::Commit committed;
+  committed.expected = {silo(0), silo(1), silo(2)};
+  committed.closing = committed.expected;
+  ASSERT_TRUE(run.store().set_shuffled_state(run.id(), {Digest{}, RoundIndex{0}, committed}));
+  for (int i = 0; i < 3; ++i) (void)run.connect(i);
+  for (int i = 0; i < 3; ++i) (void)run.accept(i);
+  EXPECT_EQ(run.state(), RunState::Failed);
+  EXPECT_NE(run.failure().find("the store is damaged"), std::string::npos) << run.failure();
+}
+
 TEST(RunMachineTest, AShuffledRunThatIsEndedGivesItsBatchUp) {
   RunAtHand run(shuffled_job());
   run.begin();
