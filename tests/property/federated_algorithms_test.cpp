@@ -180,15 +180,20 @@ Eigen::VectorXd textbook_scores(const models::Model& model, const models::Record
     x[k] = of.two_valued ? 2.0 * u - 1.0 : u;
   }
   x /= terms.record_norm;
-  const double residual = -gradient_of(model, records, j, point).tail(1)[0];
+  double residual = 0.0;
+  double information = 0.0;
+  if (terms.link == statistics::ScoreLink::Log) {
+    const double mean = std::exp(point.head(point.size() - 1).dot(records.features.col(j)) + point.tail(1)[0]);
+    residual = std::clamp((records.targets[j] + 1.0) / 2.0, 0.0, 1.0) - std::min(mean, 1.0);
+    information = mean < 1.0 ? mean : 0.0;
+  } else {
+    residual = -gradient_of(model, records, j, point).tail(1)[0];
+    information = 4.0 * std::abs(residual) * (1.0 - std::abs(residual));
+  }
   Eigen::VectorXd out(statistics::score_numbers(p));
   out.head(p) = residual * x;
   const Eigen::MatrixXd square = x * x.transpose();
   Eigen::Index at = p;
-  // A Poisson model's gradient in its constant is the mean less the label's share, and its information is the mean.
-  const double information = terms.link == statistics::ScoreLink::Log
-                                 ? (records.targets[j] + 1.0) / 2.0 - residual
-                                 : 4.0 * std::abs(residual) * (1.0 - std::abs(residual));
   for (const double factor : {residual * residual / std::sqrt(2.0), information})
     for (Eigen::Index r = 0; r < p; ++r)
       for (Eigen::Index c = 0; c <= r; ++c) out[at++] = factor * square(r, c) * (r == c ? 1.0 : std::sqrt(2.0));
@@ -233,7 +238,7 @@ Eigen::VectorXd textbook_answer(const simulation::SimulatedSilo& silo, const job
   if (const auto* totals =
           std::get_if<releases::FeaturesMap>(&release.ask.map))  // how many labels are positive, or all
     return Eigen::VectorXd::Constant(1, std::holds_alternative<statistics::SumMap>(totals->features)
-                                            ? records.targets.sum()
+                                            ? records.targets.cwiseMax(-1.0).cwiseMin(1.0).sum()
                                             : (records.targets.array() > 0.0).cast<double>().sum());
   if (const auto* scores = std::get_if<releases::ScoreMomentsMap>(&release.ask.map)) {
     Eigen::VectorXd sum = Eigen::VectorXd::Zero(release.ask.dimension);
