@@ -104,6 +104,21 @@ Json job_of_regression() {
     "participation": {"quorum": 1, "join_deadline_ms": 1000, "round_deadline_ms": 1000, "resend_ms": 500}})");
 }
 
+/// A fit that knows: age .6 for half of its range, arm .4 either way, ward .3 and -.2, smoker .1 either way, constant
+/// -1.
+statistics::ScoreFit known_fit() {
+  statistics::ScoreFit fit;
+  fit.carries = statistics::Carries::Enough;
+  fit.coefficients.resize(6);
+  fit.coefficients << 0.6, 0.4, 0.3, -0.2, 0.1, -1.0;
+  fit.coefficients *= std::sqrt(5.0);
+  fit.inverse = 1e-4 * Eigen::MatrixXd::Identity(6, 6);
+  fit.score_noise = Eigen::MatrixXd::Identity(6, 6);
+  fit.meat = Eigen::MatrixXd::Identity(6, 6);
+  fit.moved = Eigen::VectorXd::Zero(6);
+  return fit;
+}
+
 Json job_of_rates() {
   Json job = job_of_regression();
   job["data"]["label"] = {{"column", "admissions"}, {"min", 0}, {"max", 12}};
@@ -121,17 +136,8 @@ TEST(StatedRegressionTest, RatesAreForAUnitOfTheExposureAndTheLabel) {
   EXPECT_EQ(settings->terms.exposure, (statistics::ExposureFeature{7, 0.125}));
   EXPECT_EQ(settings->terms.of.size(), 5U);  // the exposure is none of them
   EXPECT_NEAR(settings->terms.record_norm, std::sqrt(5.0), 1e-12);
-  statistics::ScoreFit fit;
-  fit.carries = statistics::Carries::Enough;
-  fit.coefficients.resize(6);
-  fit.coefficients << 0.6, 0.4, 0.3, -0.2, 0.1, -1.0;
-  fit.coefficients *= std::sqrt(5.0);
-  fit.inverse = 1e-4 * Eigen::MatrixXd::Identity(6, 6);
-  fit.score_noise = Eigen::MatrixXd::Identity(6, 6);
-  fit.meat = Eigen::MatrixXd::Identity(6, 6);
-  fit.moved = Eigen::VectorXd::Zero(6);
   const StatedQuestion stated =
-      state_regression(job, {settings->terms, fit, 1, 1000}, *statistics::Confidence::create(0.95));
+      state_regression(job, {settings->terms, known_fit(), 1, 1000}, *statistics::Confidence::create(0.95));
   EXPECT_NEAR(*estimate_named(stated, "rate ratio of arm=new").value, std::exp(0.8), 1e-12);
   // Where every list has its first value the mean is 12 exp(-1 - .4 - .1) for 4 years: so much a year.
   EXPECT_NEAR(*estimate_named(stated, "(intercept)").value, std::log(12.0 * std::exp(-1.5) / 4.0), 1e-12);
@@ -170,19 +176,8 @@ TEST(StatedRegressionTest, CoefficientsAreInTheColumnsUnitsAndComparedWithTheFir
   using statistics::Covariate;
   EXPECT_EQ(settings->terms.of, (std::vector<Covariate>{{0, false}, {2, true}, {4, false}, {5, false}, {6, true}}));
   EXPECT_NEAR(settings->terms.record_norm, std::sqrt(5.0), 1e-12);
-  // A fit that knows: age .6 for half of its range, arm .4 either way, ward .3 and -.2, smoker .1 either way, constant
-  // -1.
-  statistics::ScoreFit fit;
-  fit.carries = statistics::Carries::Enough;
-  fit.coefficients.resize(6);
-  fit.coefficients << 0.6, 0.4, 0.3, -0.2, 0.1, -1.0;
-  fit.coefficients *= std::sqrt(5.0);
-  fit.inverse = 1e-4 * Eigen::MatrixXd::Identity(6, 6);
-  fit.score_noise = Eigen::MatrixXd::Identity(6, 6);
-  fit.meat = Eigen::MatrixXd::Identity(6, 6);
-  fit.moved = Eigen::VectorXd::Zero(6);
   const StatedQuestion stated =
-      state_regression(job, {settings->terms, fit, 1, 1000}, *statistics::Confidence::create(0.95));
+      state_regression(job, {settings->terms, known_fit(), 1, 1000}, *statistics::Confidence::create(0.95));
   EXPECT_NEAR(*estimate_named(stated, "age").value, 0.6 / 30.0, 1e-12);
   EXPECT_NEAR(*estimate_named(stated, "arm=new").value, 0.8, 1e-12);
   EXPECT_NEAR(*estimate_named(stated, "ward=c").value, -0.2, 1e-12);
@@ -193,6 +188,7 @@ TEST(StatedRegressionTest, CoefficientsAreInTheColumnsUnitsAndComparedWithTheFir
               std::exp(estimate_named(stated, "arm=new").population->low), 1e-12);
   ASSERT_EQ(stated.tests.size(), 5U);
   EXPECT_TRUE(stated.tests.front().p_value.has_value());
+  statistics::ScoreFit fit = known_fit();
   fit.carries = statistics::Carries::Barely;
   const StatedQuestion flagged =
       state_regression(job, {settings->terms, fit, 1, 1000}, *statistics::Confidence::create(0.95));
