@@ -154,6 +154,19 @@ TEST(ScoreMomentsTest, WhatIsNoNumberCountsAsNothingAndWhatIsTooLongIsCut) {
   EXPECT_TRUE(out.isZero());
   score_moments(0.5, numbers_of({std::numeric_limits<double>::infinity(), 0.5}), out);
   EXPECT_TRUE(out.isZero());
+  // A norm may lose what is no number, whatever stands beside it.
+  Eigen::VectorXd four(score_numbers(4));
+  for (int pattern = 1; pattern < 81; ++pattern) {
+    Eigen::VectorXd x(4);
+    for (int i = 0, rest = pattern; i < 4; ++i, rest /= 3)
+      x[i] = rest % 3 == 0 ? 0.0 : rest % 3 == 1 ? 0.5 : std::numeric_limits<double>::quiet_NaN();
+    score_moments(0.5, x, four);
+    EXPECT_TRUE(four.allFinite()) << pattern;
+    EXPECT_TRUE(x.allFinite() || four.isZero()) << pattern;
+    log_score_moments(0.5, 0.25, x, four);
+    EXPECT_TRUE(four.allFinite()) << pattern;
+    EXPECT_TRUE(x.allFinite() || four.isZero()) << pattern;
+  }
   Eigen::VectorXd cut(score_numbers(2));
   score_moments(7.0, numbers_of({3.0, 4.0}), out);
   score_moments(1.0, numbers_of({0.6, 0.8}), cut);
