@@ -46,7 +46,7 @@ void read_linear(config::Section& root, SavedModel& model) {
   if (root.has("exposure")) {
     const std::string name = root.text("exposure", "of poisson: the feature that a mean is proportional to");
     for (const algorithms::Problem::Number& number : jobs::numbers_of(model.schema))
-      if (number.name == name && number.min >= 0.0 && !model.projection)
+      if (number.name == name && number.min >= 0.0 && !number.may_be_missing && !model.projection)
         model.exposure = {number.coordinate, number.min / number.max};
     if (!model.exposure || model.loss->kind() != models::Loss::Poisson)
       root.problem("exposure", "expected a feature that is a number, at least 0, of a poisson model");
@@ -54,6 +54,9 @@ void read_linear(config::Section& root, SavedModel& model) {
   const bool binary = std::holds_alternative<data::BinaryLabel>(model.schema.label);
   if (model.loss->classifies() != binary || std::holds_alternative<data::ClassLabel>(model.schema.label))
     root.problem("kind", fmt::format("{} does not fit the label in /data", models::to_string(model.loss->kind())));
+  const auto* number = std::get_if<data::NumericLabel>(&model.schema.label);
+  if (model.loss->kind() == models::Loss::Poisson && number != nullptr && number->column.min != 0.0)
+    root.problem("kind", "poisson needs a label whose \"min\" is 0 in /data");
 }
 
 void read_network(config::Section& root, bool hidden, SavedModel& model) {

@@ -30,7 +30,9 @@ std::string lines_of_silos(const nlohmann::ordered_json& statistic, const std::s
   std::string out;
   for (std::size_t i = 0; i < std::min(kSilosShown, silos.size()); ++i) {
     const nlohmann::ordered_json& own = silos[i].at("estimates");
-    const auto estimate = std::find_if(own.begin(), own.end(), [&](const auto& one) { return one.at("name") == name; });
+    const auto estimate = std::find_if(own.begin(), own.end(), [&](const auto& one) {
+      return report::is_of_silos(name, one.at("name").template get<std::string>());
+    });
     if (estimate == own.end() || !estimate->at("value").is_number()) continue;
     const nlohmann::ordered_json& interval = estimate->at("noise_interval");
     out += fmt::format("    {}: {}, {} to {} with the noise\n", silos[i].at("silo").get<std::string>(),

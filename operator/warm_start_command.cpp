@@ -42,6 +42,7 @@ Result<Start> start_of(const jobs::Job& job, const SavedModel& model) {
   }
   const models::LinearModel* linear = job.model->linear();
   if (linear == nullptr) return refuse("the model is linear, and the job's is not");
+  if (model.exposure) return refuse("the model's scores are for an exposure, which no start has");
   if (!linear->intercept()) {
     if (model.intercept != 0.0) return refuse("the model has an intercept, and the job's has none");
     return Start{model.weights};

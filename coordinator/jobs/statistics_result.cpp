@@ -198,6 +198,10 @@ Json regression_row(const jobs::Job& job, const algorithms::FoundRegression& fou
               {"confidence", kConfidence},
               {"response", label},
               {"estimates", jobs::estimates_json(stated)}};
+  if (found.terms.exposure) {
+    for (const algorithms::Problem::Number& number : jobs::numbers_of(job.schema))
+      if (number.coordinate == found.terms.exposure->coordinate) out["exposure"] = number.name;
+  }
   put_tests(stated, out);
   put_regression(stated, out);
   out["by_silo"] = Json::array();

@@ -9,7 +9,7 @@
 
 namespace undertone::coordinator {
 
-/// Of a stored run that names a silo, or a round of one, which its job has not.
+/// This is the error of a stored run in which a silo answered that its job does not have, or a round that it has not.
 [[nodiscard]] Error damaged_run(const SiloId& silo);
 
 /// What a silo's plan has a round release; an error beyond it.

@@ -13,7 +13,7 @@ static_assert(kPowersOfTen.size() == kPackedDigitsMax + 1);
 
 bool exactly_computed(const PackedCells& cells) {
   constexpr std::int64_t kExactMax = std::int64_t{1} << 53U;
-  return cells.least >= -kExactMax && cells.most <= std::uint64_t{kExactMax} * 2 &&
+  return cells.least >= -kExactMax && cells.least <= kExactMax && cells.most <= std::uint64_t{kExactMax} * 2 &&
          cells.digits(cells.most) <= kExactMax;
 }
 

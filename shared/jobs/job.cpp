@@ -248,6 +248,11 @@ Result<ReadJob> read_job(const nlohmann::json& document, config::Problems& probl
     choice.model = smoothed(*choice.model.linear(), *algorithm.theorem->envelope);
   const bool of_persons = privacy.unit == releases::Unit::Person && privacy.person;
   if (algorithm.method) check_model(algorithm, model, of_persons ? privacy.person->records_max : 1, problems);
+  if (algorithm.method && !(*algorithm.method)->traits().evaluated &&
+      std::any_of(cohort.begin(), cohort.end(), [](const CohortMember& one) { return one.facts.holdout_records > 0; }))
+    problems.add("/algorithm/exposure",
+                 "expected silos that hold no records out: an evaluation would take every record's exposure for the "
+                 "largest, so that nothing is evaluated");
   if (algorithm.method && privacy.unit == releases::Unit::Person)
     check_persons(*algorithm.method, model,
                   {*privacy.person, *bound, shuffled, algorithm.theorem.has_value(), projection.has_value()}, problems);

@@ -11,7 +11,7 @@ namespace undertone::jobs {
 namespace {
 
 constexpr double kSame = 0.005;       // a share of other answers below which a model says the same of every record
-constexpr double kSameNoised = 0.02;  // the same where shares have noise: they are below it, whatever that hides
+constexpr double kSameNoised = 0.02;  // the same where shares have noise, which is added to them
 constexpr double kCap = 0.98;         // of what a loss is clipped at: beyond this it is nearly always there
 
 using Named = std::vector<std::pair<std::string, double>>;
@@ -154,17 +154,19 @@ std::string with_reach(double value, double reach) {
   return reach > 0.0 ? fmt::format("{:.4g} (± {:.2g})", value, reach) : fmt::format("{:.4g}", value);
 }
 
-/// How the model's number compares with that of a model that knows nothing. The noise on a share of held-out records
-/// falls with their number and with epsilon: so does what this shows.
-/// @param gain > 0: the model is better @param other what knows nothing says, and how good that is
-/// @param what the gain is in
-std::string compared(double gain, double reach, const std::string& other, const char* what = "differences") {
-  if (gain == 0.0 && reach == 0.0) return "exactly as good as " + other;
+/// How the model's number compares with that of a model that knows nothing.
+/// @param gain > 0: the model is better @param reach of the gain's noise
+/// @param other what a model says that knows nothing, and how good that is
+/// @param hidden what the noise hides
+std::string compared(double gain, double reach, const std::string& other, const std::string& hidden) {
+  if (std::abs(gain) <= 1e-12 && reach == 0.0) return "exactly as good as " + other;
   if (std::abs(gain) > reach) return (gain > 0.0 ? "better than " : "worse than ") + other;
-  return fmt::format(
-      "cannot be told from {}, since noise hides {} below {:.2g}; twice as many held-out records, or twice "
-      "the epsilon, would hide half of it",
-      other, what, reach);
+  return fmt::format("cannot be told from {}: {}; with more held out, or a larger epsilon, smaller ones would show",
+                     other, hidden);
+}
+
+std::string compared(double gain, double reach, const std::string& other) {
+  return compared(gain, reach, other, fmt::format("noise hides differences below {:.2g}", reach));
 }
 
 /// A logistic model that says less of the chances than one half for everybody does.
@@ -202,7 +204,8 @@ void judge_classifier(const JobTerms& job, const algorithms::MetricsRow& row, co
   }
 }
 
-void judge_regression(const std::vector<MetricValue>& values, std::vector<std::string>& out) {
+void judge_regression(const JobTerms& job, const algorithms::MetricsRow& row, const std::vector<MetricValue>& values,
+                      std::vector<std::string>& out) {
   const MetricValue* rmse = value_named(values, "rmse");
   const MetricValue* deviation = value_named(values, "label_stddev");
   if (rmse == nullptr || deviation == nullptr) {
@@ -215,14 +218,21 @@ void judge_regression(const std::vector<MetricValue>& values, std::vector<std::s
                              fmt::format("always saying the middle of the label's bounds, {:.4g}", zero->value))));
     return;
   }
-  const double both = std::hypot(reach(*rmse), reach(*deviation));
-  // Its share of the labels' variance says more than the two deviations do, each with its noise.
+  // The labels' variance less the squared error: its noise is known exactly but for a square, where that of a ratio or
+  // of roots is not.
+  const Reading reading(*job.model, row.values);
+  const double mean = *reading.of("label_mean");
+  const double variance = *reading.of("label_square_mean") - mean * mean;
+  const double gain = variance - *reading.of("squared_error");
+  const double gain_reach = kQuantile * row.noise_stddev * std::sqrt(2.0 + 4.0 * mean * mean);
+  const double hidden = variance > 0.0 ? gain_reach / variance : 1.0;
   const MetricValue* explained = value_named(values, "r_squared");
   const std::string other = fmt::format("always saying the mean, {:.4g}", deviation->value);
   out.push_back(fmt::format(
       "RMSE {}: {}{}", with_reach(rmse->value, reach(*rmse)),
-      explained != nullptr ? compared(explained->value, reach(*explained), other, "an R^2")
-                           : compared(deviation->value - rmse->value, both, other),
+      compared(gain, gain_reach, other,
+               hidden < 1.0 ? fmt::format("noise hides an R^2 below {:.2g}", hidden)
+                            : std::string("the noise is as large as the labels' variance")),
       explained == nullptr ? "" : fmt::format(" (R^2 {})", with_reach(explained->value, reach(*explained)))));
   const MetricValue* spread = value_named(values, "prediction_stddev");
   // Where noise may hide how predictions differ, nothing is said.
@@ -302,7 +312,7 @@ std::vector<std::string> verdicts(const JobTerms& job, const algorithms::Metrics
   if (job.model->classifies()) {
     judge_classifier(job, row, values, out);
   } else {
-    judge_regression(values, out);
+    judge_regression(job, row, values, out);
   }
   const double cap = job.model->metric_scales().front();
   if (const std::optional<GroupTables> groups = group_tables(job, row)) {

@@ -171,8 +171,8 @@ ModelChoice parse_model(config::Section section, const data::Schema& schema, Eig
   const auto kind = section.choice<ModelKind>(
       "kind", kModelKinds,
       "logistic and hinge for a label of two values, softmax and network for one of classes, moments for any: the "
-      "features' means and products, docs/researchers-guide.md; the others for a number, and poisson for one that "
-      "is at least 0, such as a count or a cost: its logarithm's mean is linear");
+      "features' means and products, docs/researchers-guide.md; the others for a number, and poisson for one whose "
+      "\"min\" is 0, such as a count or a cost: the logarithm of its mean is linear");
   const std::optional<models::Loss> loss = loss_of(kind);
   const auto* several = std::get_if<data::ClassLabel>(&schema.label);
   ModelChoice out{models::LinearModel(models::Loss::Logistic, std::max<Eigen::Index>(features, 1), false)};
@@ -188,10 +188,14 @@ ModelChoice parse_model(config::Section section, const data::Schema& schema, Eig
                       "other losses one with min and max");
     }
     const auto* number = std::get_if<data::NumericLabel>(&schema.label);
-    if (loss == models::Loss::Poisson && number != nullptr && (number->column.min != 0.0 || number->column.date))
+    if (loss == models::Loss::Poisson && number != nullptr && number->column.date) {
+      section.problem("kind",
+                      fmt::format("poisson needs a label that is a number: \"{}\" is a date", number->column.name));
+    } else if (loss == models::Loss::Poisson && number != nullptr && number->column.min != 0.0) {
       section.problem("kind", fmt::format("poisson needs a label whose \"min\" is 0, since its mean is a power of e; "
                                           "that of \"{}\" is {}",
                                           number->column.name, number->column.min));
+    }
   }
   if (kind == ModelKind::Moments && !section.recording()) {
     const models::MomentsModel made(features);

@@ -22,7 +22,7 @@ struct RegressionPlan {
   double rho = 0.0;           // what the noised information would carry
   std::vector<Width> widths;  // empty where rho is too small, so that all would be refused
   std::string warning;        // where one silo has most of the noise; else empty
-  bool log_link = false;      // then the guess is of means: @see describe
+  bool log_link = false;      // the guess is of a mean then, and not of a share of positive labels
 };
 /// @return nothing of a job without a regression's scores @pre plans of all silos
 [[nodiscard]] std::optional<RegressionPlan> regression_plan(const jobs::Job& job,

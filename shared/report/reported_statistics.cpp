@@ -4,6 +4,10 @@
 
 namespace undertone::report {
 
+bool is_of_silos(const std::string& over_all, const std::string& own) {
+  return over_all == own || over_all == own + ", within silos" || over_all == own + " with public records";
+}
+
 std::string shown_p(double p_value) {
   constexpr double kLeast = 1e-4;
   return p_value < kLeast ? std::string("< 0.0001") : fmt::format("{:.3g}", p_value);

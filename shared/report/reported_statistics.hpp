@@ -18,6 +18,9 @@ struct ReportedInterval {
 /// there.
 [[nodiscard]] std::string shown_p(double p_value);
 
+/// Whether an estimate over all silos is that which a silo states under a name of its own: all say how they were made.
+[[nodiscard]] bool is_of_silos(const std::string& over_all, const std::string& own);
+
 /// One number of a statistic.
 struct ReportedEstimate {
   std::string name;

@@ -75,7 +75,7 @@ std::string forest_of(const ReportedStatistic& statistic, std::size_t place) {
   std::vector<FigureRow> rows;
   for (const ReportedSilo& silo : statistic.by_silo) {
     const auto own = std::find_if(silo.estimates.begin(), silo.estimates.end(), [&](const ReportedEstimate& one) {
-      return one.name == statistic.estimates[place].name;
+      return is_of_silos(statistic.estimates[place].name, one.name);
     });
     if (own == silo.estimates.end()) return "";  // a silo's list may be shorter
     rows.push_back({silo.silo, own->value, own->noise});

@@ -14,21 +14,24 @@ Json estimate(const char* name, const Json& value) {
 
 // A silo alone may state fewer numbers than all do: what stands at one's place is another's.
 TEST(StatisticLinesTest, WhatSilosSayIsFoundByItsName) {
-  const Json statistics =
-      Json::array({{{"statistic", "survival"},
-                    {"records", 100},
-                    {"silos", 2},
-                    {"estimates",
-                     {estimate("median", nullptr), estimate("survival to 5", 0.75), estimate("hazard ratio", nullptr)}},
-                    {"by_silo",
-                     {{{"silo", "north"}, {"estimates", {estimate("survival to 5", 0.25), estimate("median", 7.0)}}},
-                      {{"silo", "south"}, {"estimates", Json::array()}}}}}});
+  const Json statistics = Json::array(
+      {{{"statistic", "survival"},
+        {"records", 100},
+        {"silos", 2},
+        {"estimates",
+         {estimate("median", nullptr), estimate("survival to 5", 0.75),
+          estimate("hazard ratio, within silos", nullptr)}},
+        {"by_silo",
+         {{{"silo", "north"},
+           {"estimates", {estimate("survival to 5", 0.25), estimate("median", 7.0), estimate("hazard ratio", 2.0)}}},
+          {{"silo", "south"}, {"estimates", Json::array()}}}}}});
   EXPECT_EQ(statistic_lines(statistics, 10),
             "survival, of 100 records of 2 silos\n"
             "  median: refused\n"
             "    north: 7, 0.5 to 1.5 with the noise\n"
             "  survival to 5: 0.75, 0.5 to 1.5 with the noise\n"
-            "  hazard ratio: refused\n");
+            "  hazard ratio, within silos: refused\n"
+            "    north: 2, 0.5 to 1.5 with the noise\n");
 }
 
 TEST(StatisticLinesTest, SmallPValuesAreBounds) {

@@ -969,8 +969,8 @@ TEST_F(ApiTest, ARunShowsItsNewestEvaluationAndHowFarItIs) {
   EXPECT_EQ(one["last_metrics"]["majority_class_accuracy"], 0.75);
   EXPECT_EQ(one["last_metrics"]["noise_stddev"]["loss"], 1.0);  // of a loss that is counted up to 4
   EXPECT_EQ(one["last_metrics"]["verdicts"][0],
-            "accuracy 0.875 (± 0.49): cannot be told from always saying the largest class, 0.75, since noise hides "
-            "differences below 0.69; twice as many held-out records, or twice the epsilon, would hide half of it");
+            "accuracy 0.875 (± 0.49): cannot be told from always saying the largest class, 0.75: noise hides "
+            "differences below 0.69; with more held out, or a larger epsilon, smaller ones would show");
   const std::string text = ask("GET", "/metrics").body;
   for (const char* line : {"undertone_run_last_metric{run=\"a10000000000\",name=\"job-1\",metric=\"loss\"} 0.375",
                            "undertone_run_rounds_closed{run=\"a10000000000\",name=\"job-1\"} 0"})

@@ -166,6 +166,7 @@ TEST(StatedRegressionTest, WhatIsNoRateIsRefusedInWords) {
                     }),
                     "of a model \"poisson\" alone"));
   EXPECT_TRUE(holds(said([](Json& job) { job["model"]["kind"] = "least_squares"; }), "or \"poisson\""));
+  EXPECT_TRUE(holds(said([](Json& job) { job["cohort"][0]["holdout_records"] = 100; }), "hold no records out"));
 }
 
 TEST(StatedRegressionTest, CoefficientsAreInTheColumnsUnitsAndComparedWithTheFirstValue) {
