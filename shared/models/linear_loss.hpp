@@ -21,9 +21,8 @@ enum class Loss : std::uint8_t { Logistic, LeastSquares, Hinge, Absolute, Quanti
 ///   absolute      |z - y|
 ///   quantile      max(level (y - z), (1 - level) (z - y))
 ///   Huber         (z - y)^2 / 2 where |z - y| <= threshold, else threshold (|z - y| - threshold / 2)
-///   Poisson       F(z) - u z for u = (y + 1) / 2 cut to [0, 1], F(z) = exp(z) where z <= 0, else 1 + z: with a label
-///   of
-///                 [0, Y] that is scaled to [-1, 1], u is its share of Y, and Y min(exp(z), 1) is its mean by the model
+///   Poisson       F(z) - u z, with u = (y + 1) / 2 cut to [0, 1], and F(z) = exp(z) where z <= 0, else 1 + z
+/// Of the Poisson loss a label of [0, Y] is scaled to [-1, 1], u is its share of Y, and its mean is Y min(exp(z), 1).
 /// Hinge, absolute and quantile have a kink; with `smoothing` beta the Moreau envelope over R^d stands for them,
 /// min_v phi(<v, x>, y) + beta/2 ||w - v||^2, which is beta-smooth, at most L^2 / (2 beta) below them, and as
 /// Lipschitz. Source: federated-core 3.1.
