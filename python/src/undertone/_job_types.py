@@ -718,8 +718,8 @@ class Model(Section):
     ----------
     kind : {"logistic", "least_squares", "hinge", "absolute", "quantile", "huber", "poisson", "softmax", "network", "moments"}
         Logistic and hinge for a label of two values, softmax and network for one of classes, moments for any: the
-        features' means and products, docs/researchers-guide.md; the others for a number, and poisson for one that
-        is at least 0, such as a count or a cost: its logarithm's mean is linear.
+        features' means and products, docs/researchers-guide.md; the others for a number, and poisson for one
+        whose "min" is 0, such as a count or a cost: the logarithm of its mean is linear.
     level : float, optional
         Of quantile, between 0 and 1.
     threshold : float, optional
