@@ -22,6 +22,7 @@ enum class Loss : std::uint8_t { Logistic, LeastSquares, Hinge, Absolute, Quanti
 ///   quantile      max(level (y - z), (1 - level) (z - y))
 ///   Huber         (z - y)^2 / 2 where |z - y| <= threshold, else threshold (|z - y| - threshold / 2)
 ///   Poisson       F(z) - u z, with u = (y + 1) / 2 cut to [0, 1], and F(z) = exp(z) where z <= 0, else 1 + z
+///
 /// Of the Poisson loss a label of [0, Y] is scaled to [-1, 1], u is its share of Y, and its mean is Y min(exp(z), 1).
 /// Hinge, absolute and quantile have a kink; with `smoothing` beta the Moreau envelope over R^d stands for them,
 /// min_v phi(<v, x>, y) + beta/2 ||w - v||^2, which is beta-smooth, at most L^2 / (2 beta) below them, and as
