@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <utility>
 
 #include "shared/base/result.hpp"
 
@@ -60,7 +61,8 @@ double score_distance(ScoreLink link) noexcept { return std::sqrt(score_distance
 void score_moments(double residual, const Eigen::Ref<const Eigen::VectorXd>& covariates,
                    Eigen::Ref<Eigen::VectorXd> out) {
   const double r = std::isnan(residual) ? 0.0 : std::clamp(residual, -1.0, 1.0);
-  put_moments(r, std::abs(r) * (1.0 - std::abs(r)), information_factor(ScoreLink::Logistic), covariates, out);
+  put_moments(r, std::abs(r) * (1.0 - std::abs(r)), information_factor(ScoreLink::Logistic), covariates,
+              std::move(out));
 }
 
 void log_score_moments(double share, double mean, const Eigen::Ref<const Eigen::VectorXd>& covariates,
@@ -70,7 +72,8 @@ void log_score_moments(double share, double mean, const Eigen::Ref<const Eigen::
     return;
   }
   const double m = std::clamp(mean, 0.0, 1.0);
-  put_moments(std::clamp(share, 0.0, 1.0) - m, m < 1.0 ? m : 0.0, information_factor(ScoreLink::Log), covariates, out);
+  put_moments(std::clamp(share, 0.0, 1.0) - m, m < 1.0 ? m : 0.0, information_factor(ScoreLink::Log), covariates,
+              std::move(out));
 }
 
 ScoreSums score_sums(const Eigen::Ref<const Eigen::VectorXd>& totals, Eigen::Index covariates, ScoreLink link) {
