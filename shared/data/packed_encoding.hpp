@@ -9,14 +9,15 @@
 
 namespace undertone::data {
 
-/// What the cells of a packed column become in a record's numbers. It is made once a block, and every cell was good.
+/// This says what the cells of a packed column become in a record's numbers. It is made once a block, of good cells
+/// alone.
 class PackedEncoding {
  public:
-  /// What one number of the packed column becomes.
+  /// One number of the packed column becomes this.
   struct Put {
     double value = 0.0;
-    std::size_t place = 0;   // from the column's first encoded number
-    bool indicator = false;  // the next place is 1, since nothing stands in the cell
+    std::uint32_t place = 0;  // from the column's first encoded number
+    bool indicator = false;   // the next place is 1, since nothing stands in the cell
   };
 
   /// Nothing is written.

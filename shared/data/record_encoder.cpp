@@ -339,7 +339,7 @@ RecordEncoder::Expected RecordEncoder::encode_cell(Field& field, std::string_vie
   const std::size_t place = found->second;
   facts_[field.facts].counts[place] += times;
   if (field.kind == Kind::Category) {
-    put.place = place;
+    put.place = static_cast<std::uint32_t>(place);
     put.value = 1.0;
   } else if (field.kind == Kind::ClassTarget) {
     put.value = static_cast<double>(place);
@@ -350,14 +350,17 @@ RecordEncoder::Expected RecordEncoder::encode_cell(Field& field, std::string_vie
 }
 
 std::optional<PackedEncoding> RecordEncoder::encode_packed(std::size_t column, const PackedCells& cells) {
-  constexpr std::uint64_t kTableMax = 1U << 17U;  // so many numbers are looked up
-  constexpr std::uint64_t kAlike = 32;            // cells for each number, from which on looking it up is faster
+  constexpr std::uint64_t kSmall = 1024;  // so many numbers may always be looked up
+  constexpr std::uint64_t kFew = 4;     // cells for each number that a table of more has, so that a block's tables stay
+                                        // in proportion to the block
+  constexpr std::uint64_t kAlike = 32;  // cells for each number, from which on looking it up is faster
   Field& field = fields_[column];
   if (sensitive_[column].step != 0 || derivations_.reads(column)) return std::nullopt;
   if (field.kind == Kind::Skipped) return PackedEncoding();
   std::optional<PackedEncoding> out;
   if (cells.decimals && cells.largest() > cells.rows() / kAlike) out = encode_decimals(field, cells);
-  if (!out && cells.largest() < kTableMax) out = encode_each(field, cells);
+  if (!out && (!cells.decimals || cells.largest() <= std::max(kSmall, cells.rows() / kFew)))
+    out = encode_each(field, cells);
   return out;
 }
 

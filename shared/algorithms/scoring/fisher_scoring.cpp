@@ -31,8 +31,11 @@ std::optional<statistics::ExposureFeature> parse_exposure(config::Section& secti
                                   [&](const Problem::Number& number) { return number.name == name; });
   if (problem.link != statistics::ScoreLink::Log) {
     section.problem("exposure", "expected none: it is of a model \"poisson\" alone");
-  } else if (found == problem.numbers.end() || found->may_be_missing || !(found->min >= 0.0)) {
-    section.problem("exposure", "expected a feature that is a number, at least 0 and never missing");
+  } else if (found == problem.numbers.end() || found->may_be_missing || !(found->min >= 0.0) ||
+             !(found->min / found->max < 1.0)) {
+    section.problem(
+        "exposure",
+        "expected a feature that is a number, at least 0, never missing, and with a \"min\" below its \"max\"");
   } else {
     return statistics::ExposureFeature{found->coordinate, found->min / found->max};
   }

@@ -145,6 +145,18 @@ TEST_F(PackedRecordsTest, RowsAtOnceAreThoseOneByOne) {
   }
 }
 
+/// Far more numbers than cells, one of which stands for a missing value: they are read as texts.
+TEST_F(PackedRecordsTest, ManyNumbersOfWhichOneMeansMissing) {
+  std::get<NumericColumn>(schema_.features[3]).missing->texts = {"?", "12.5"};
+  std::vector<std::vector<std::string>> rows;
+  for (std::size_t i = 0; i < 3'000; ++i) {
+    rows.push_back(row());
+    rows.back()[3] = i % 7 == 0 ? "12.5" : fmt::format("{}.5", below(100'000));
+  }
+  freeze(rows);
+  expect_equal("numbers: ");
+}
+
 TEST_F(PackedRecordsTest, SeveralBlocksFollowEachOther) {
   std::vector<std::vector<std::string>> rows;
   for (std::size_t i = 0; i < kSnapshotBlockRows + 300; ++i) rows.push_back(row());
