@@ -23,7 +23,7 @@ struct SavedModel {
   double intercept = 0.0;
   std::optional<statistics::ExposureFeature> exposure;  // of a poisson model: a mean is proportional to it
 
-  /// What is added to the score of a record. @param features encoded, of one record
+  /// @return what is added to a record's score for its exposure. @param features encoded, of one record
   [[nodiscard]] double offset(const Eigen::Ref<const Eigen::VectorXd>& features) const;
 };
 

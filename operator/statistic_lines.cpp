@@ -22,7 +22,7 @@ std::string shown_base(const nlohmann::ordered_json& one) {
                      one.value("unit", std::string("record")), one.at("silos").get<std::int64_t>());
 }
 
-/// What silos say alone of an estimate that there is none of over all of them. A silo's list may be shorter.
+/// This writes what silos state alone where nothing is stated over all of them. A silo's list may be shorter.
 std::string lines_of_silos(const nlohmann::ordered_json& statistic, const std::string& name) {
   const auto found = statistic.find("by_silo");
   if (found == statistic.end()) return {};

@@ -12,7 +12,7 @@ namespace undertone::coordinator {
 /// This is the error of a stored run in which a silo answered that its job does not have, or a round that it has not.
 [[nodiscard]] Error damaged_run(const SiloId& silo);
 
-/// What a silo's plan has a round release; an error beyond it.
+/// This finds what a silo's plan has a round release. It is an error beyond the plan.
 using ReleaseOf = std::function<Result<const planning::Release*>(const SiloId& silo, RoundIndex round)>;
 
 /// What a result says of one question of a job without a model whose silos' answers were kept: estimates with their

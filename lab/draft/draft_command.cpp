@@ -57,12 +57,14 @@ Result<DraftFacts::OpenFile> open_file_of(const std::filesystem::path& file, con
   return DraftFacts::OpenFile{file.filename().string(), digest.finish(), read->records.targets.size()};
 }
 
-/// What a draft is about, and when it was made.
+/// The name says what a draft predicts, and on which day it was made.
 std::string name_of_draft(const data::Schema& schema) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   const std::string day =
       service::utc_time(std::chrono::duration_cast<std::chrono::seconds>(now).count()).substr(0, 10);
-  return fmt::format("{}-{}", data::label_column(schema), day);
+  constexpr std::size_t kShown = 200;  // bytes of a label's name: a job's name is no longer than other texts
+  const std::string label = data::label_column(schema);
+  return fmt::format("{}-{}", label.size() <= kShown ? label : "draft", day);
 }
 
 }  // namespace

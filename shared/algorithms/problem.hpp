@@ -31,7 +31,7 @@ struct Problem {
   double clip = 1.0;             // that a job asks records' gradients to be clipped to
   Eigen::Index features = 0;     // encoded, that the model reads: one fewer than its numbers where it has an intercept
   std::vector<statistics::Covariate> covariates = {};  // of a regression on the schema's features. @see covariates_of
-  /// What a regression of the model is of, where its loss is one of a regression's.
+  /// The link of a regression with this model. There is none where its loss is not that of a regression.
   std::optional<statistics::ScoreLink> link = {};
   /// A feature that is a number, of which a regression may take its exposure.
   struct Number {

@@ -16,7 +16,7 @@ struct Covariate {
   friend bool operator==(const Covariate&, const Covariate&) = default;
 };
 
-/// What a regression's linear predictor eta = theta'x is of.
+/// A regression's linear predictor eta = theta'x is equal to one of these.
 enum class ScoreLink : std::uint8_t {
   Logistic,  // the log odds of one of two labels
   /// The logarithm of a label's mean, which is Y min(w exp(eta), 1) for a label of [0, Y] and an exposure w of [0, 1].
