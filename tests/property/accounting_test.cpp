@@ -19,16 +19,18 @@
 #include "shared/accounting/renyi.hpp"
 #include "shared/base/random_source.hpp"
 #include "shared/releases/quantities.hpp"
+#include "tests/support/repetitions.hpp"
 
 namespace undertone::accounting {
 namespace {
 
 constexpr std::uint64_t kPlans = 1000;
-constexpr std::uint64_t kBrackets = 400;
+const std::uint64_t kBrackets = tests::repetitions<std::uint64_t>(150, 400);
 constexpr std::uint64_t kExactPlans = 100;      // of one kind that has an exact formula
 constexpr std::uint64_t kReorderedPlans = 100;  // composed twice
-constexpr std::uint64_t kInvertedPlans = 10;    // composed_delta looks for its own window: up to 2.5 s
-constexpr std::uint64_t kChargedPlans = 10;     // by two accountants, five times each
+const std::uint64_t kInvertedPlans =
+    tests::repetitions<std::uint64_t>(4, 10);  // composed_delta looks for its own window: up to 2.5 s
+constexpr std::uint64_t kChargedPlans = 10;    // by two accountants, five times each
 constexpr std::uint64_t kAccounts = 16;
 constexpr double kGap = 0.01;
 constexpr double kChargedGap = 1e-3;  // what charged_epsilon refines to

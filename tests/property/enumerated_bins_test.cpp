@@ -466,17 +466,17 @@ TEST(EnumeratedBinsTest, NoAdaptiveProgramBeatsTheClaimOfASecretPermutation) {
   double nearest = 0.0;
   for (const std::int64_t t : {2, 3}) {
     for (const std::int64_t n :
-         tests::repetitions(t == 2 ? std::vector<std::int64_t>{3, 4, 5} : std::vector<std::int64_t>{4},
+         tests::repetitions(t == 2 ? std::vector<std::int64_t>{3, 4} : std::vector<std::int64_t>{4},
                             t == 2 ? std::vector<std::int64_t>{3, 4, 5, 6, 7} : std::vector<std::int64_t>{4, 5, 7})) {
       const Law law = permuted_law(n, static_cast<std::uint64_t>(t));
       Game game;
       game.rounds = static_cast<std::size_t>(t);
       game.third_constant = n > 4;
       const auto size = static_cast<double>((n - 1) / t);
-      std::vector<Noise> noises = {Noise(2, 1)};  // m = 1
-      if (n <= 4) noises.emplace_back(2, 2);      // m = 1/2
+      std::vector<Noise> noises = {Noise(2, 1)};                            // m = 1
+      if (n <= 4 && (t == 2 || tests::whole())) noises.emplace_back(2, 2);  // m = 1/2
       for (const Noise& noise : noises) {
-        for (const double epsilon : n <= 5 ? std::vector{0.5, 2.0} : std::vector{1.0}) {
+        for (const double epsilon : n <= 5 && (t == 2 || tests::whole()) ? std::vector{0.5, 2.0} : std::vector{1.0}) {
           const auto all = static_cast<double>(n);
           const auto allocation =
               accounting::Allocation::create(PartAssignment::FixedWithUnreadSlot,

@@ -12,6 +12,7 @@
 #include "tests/support/fitted_slope.hpp"
 #include "tests/support/measured_page.hpp"
 #include "tests/support/noisy_cohort.hpp"
+#include "tests/support/repetitions.hpp"
 
 /// C20 of spec non-euclidean 4: how the excess risk of mirror descent over the simplex falls with the records and with
 /// epsilon, and rises with the dimension, at the noise of real plans. Slopes on log-log axes, each over three octaves.
@@ -125,6 +126,8 @@ TEST(GeometryRatesTest, MirrorDescentsExcessFallsWithTheRecords) {
 }
 
 TEST(GeometryRatesTest, AndWithEpsilon) {
+  if (!tests::whole())
+    GTEST_SKIP() << "the steps are those of the slope over records: UNDERTONE_TESTS_WHOLE=1 runs it, too";
   const double slope = fitted({0.125, 0.25, 0.5, 1.0}, [](Setting& setting, double value) { setting.epsilon = value; });
   EXPECT_NEAR(slope, -1.0, kTolerance);
   tests::expect_on_page("geometry.md", "Over epsilon: mirror descent #,", {slope}, 2);
@@ -205,6 +208,9 @@ double worst_regular_excess(const Setting& setting) {
 }
 
 TEST(GeometryRatesTest, SoDoesThatOfNoiseInTheNormItself) {
+  if (!tests::whole())
+    if (!tests::whole())
+      GTEST_SKIP() << "its noise has a test of its own, and a minute is a lot: UNDERTONE_TESTS_WHOLE=1 runs it";
   // Theorem 10 of Bassily, Guzman and Nandi 2021: 1/(n epsilon), of n and epsilon alike.
   std::vector<double> x;
   std::vector<double> y;
@@ -220,6 +226,10 @@ TEST(GeometryRatesTest, SoDoesThatOfNoiseInTheNormItself) {
 
 /// Means of n records of f = <z, x>, z_1 of mean 1/2 - gap, without privacy: rounds of one pass each.
 TEST(GeometryRatesTest, WithoutNoiseTheRecordsAreAllThatIsLacking) {
+  if (!tests::whole())
+    if (!tests::whole())
+      GTEST_SKIP()
+          << "no noise is in it, and the steps are those of the slope over records: UNDERTONE_TESTS_WHOLE=1 runs it";
   // The sampling term: 1/sqrt n. As many rounds as records leave the optimisation below it.
   constexpr Eigen::Index kDimension = 64;
   constexpr int kSeeds = 60;

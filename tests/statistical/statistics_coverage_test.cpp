@@ -202,7 +202,7 @@ TEST(StatisticsCoverageTest, MeansCover) {
 
 TEST(StatisticsCoverageTest, CountsCoverWithDiscreteNoise) {
   // The specification's are within 0.945 .. 0.990.
-  const int runs = tests::repetitions(3'000, kRuns);
+  const int runs = tests::repetitions(1'500, kRuns);
   std::uint64_t seed = 100;
   for (const std::int64_t n : {std::int64_t{30}, std::int64_t{200}, std::int64_t{2000}}) {
     for (const double epsilon : {0.2, 1.0, 4.0}) {

@@ -230,6 +230,7 @@ TEST(JobDraftTest, ARegressionIsAskedAtAllThatIsPromised) {
 
 /// With very many records moments carry every coefficient, and descents have nothing more to find.
 TEST(TuningTest, KnowsWhatLeastSquaresFromNoisedMomentsWouldReach) {
+  if (!tests::whole()) GTEST_SKIP() << "most of a minute: UNDERTONE_TESTS_WHOLE=1 takes it";
   DraftFacts many = facts(kNumber, 2.0);
   for (DraftFacts::Member& member : many.cohort) member.records = 15'000;
   const Tuned tuned = tune(many, 1, true).value();
@@ -239,6 +240,9 @@ TEST(TuningTest, KnowsWhatLeastSquaresFromNoisedMomentsWouldReach) {
   ASSERT_TRUE(tuned.bought_error.has_value());
   ASSERT_TRUE(tuned.plain_error.has_value());
   EXPECT_LT(*tuned.bought_error, 1.2 * *tuned.plain_error);
+}
+
+TEST(TuningTest, PrefersMomentsWhereTheyErrLess) {
   Tuned better;
   better.moments_error = 0.1;
   better.chosen_error = 0.2;
