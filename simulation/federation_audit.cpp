@@ -41,6 +41,17 @@ class WeightedSum {
     weights_ += static_cast<long double>(weight);
     ++replies_;
   }
+  /// Leaves of blocks of equal length the middle of each place's sums, of which all have the same divisor.
+  void keep_medians(std::size_t blocks) {
+    std::vector<long double> out(sums_.size() / blocks);
+    for (std::size_t j = 0; j < out.size(); ++j) {
+      std::vector<long double> at_place;
+      for (std::size_t block = 0; block < blocks; ++block) at_place.push_back(sums_[block * out.size() + j]);
+      std::sort(at_place.begin(), at_place.end());
+      out[j] = at_place[blocks / 2];
+    }
+    sums_ = std::move(out);
+  }
   [[nodiscard]] bool is(const Eigen::VectorXd& mean, int step_log2,
                         const std::optional<folds::WholeCohort>& scaled_to) const {
     const long double divisor =
@@ -331,9 +342,10 @@ Result<folds::Gathered> FederationAudit::gather(Shadow& shadow, const RunId& run
   if (fold.replies() == 0) return missing("a round was closed without a reply");
   folds::Folded value = fold.value();
   const auto* mean = std::get_if<folds::Mean>(&value);
+  if (spec.groups > 1) recount.keep_medians(spec.groups);
   if (mean != nullptr && !spec.aggregation.robust() &&
       !recount.is(mean->values, spec.lattice.step_log2, spec.aggregation.scaled_to))
-    return missing("a round's fold is not the weighted mean of its replies");
+    return missing("a round's fold is not the weighted mean of its replies, or the median of their groups'");
   if (mean != nullptr && mean->open && !recount_open.is(mean->open->values, spec.lattice.step_log2, std::nullopt))
     return missing("a round's fold of public records is not the mean of what they said");
   if (const auto* reports = std::get_if<folds::Reports>(&value);

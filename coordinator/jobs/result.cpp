@@ -144,6 +144,11 @@ void put_bound(const releases::Bound& bound, Json& out) {
                    out["clip_norm"] = dual.clip().value();
                    out["clip_in"] = releases::norm_name(dual.exponent());
                  },
+                 [&](const releases::InfluenceBound& influence) {
+                   out["coordinate_threshold"] = influence.threshold();
+                   out["influence"] = releases::to_string(influence.influence());
+                   if (influence.groups() > 1) out["groups"] = influence.groups();
+                 },
                  [](const releases::RangeBound& /*public columns*/) {}, [](const releases::PairBound& /*the same*/) {}},
       bound);
 }

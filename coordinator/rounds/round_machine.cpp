@@ -11,6 +11,9 @@ folds::RoundFold fold_of(const RoundMachine::Setup& setup) {
   if (setup.shape.reports) return folds::RoundFold(folds::ReportsFold(*setup.shape.reports));
   if (setup.shape.beside_public)
     return folds::RoundFold(folds::BesideFold(setup.aggregation, setup.shape.dimension / 2, setup.shape.lattice));
+  if (const std::uint32_t groups = setup.shape.groups; groups > 1)
+    return folds::RoundFold(
+        folds::GroupsFold(setup.aggregation, setup.shape.dimension / groups, groups, setup.shape.lattice));
   return {setup.aggregation, setup.shape.dimension, setup.shape.lattice};
 }
 

@@ -22,6 +22,7 @@ struct ReplyShape {
   std::optional<Eigen::Index> candidates = {};     // of a selection: the one number names one of so many
   std::optional<folds::ReportShape> reports = {};  // of reports: one of every record of the participant
   bool beside_public = false;                      // a second block, of public records
+  std::uint32_t groups = 1;                        // a block for each group of records
   bool kept = false;  // what each silo says is looked at, and not the fold of it alone: of statistics
 };
 

@@ -30,8 +30,8 @@ RoundFactory::Made RoundFactory::make_plain(Asked asked, const std::set<SiloId>&
   setup.run = run_;
   setup.round = asked.query.round;
   setup.query = asked.digest;
-  setup.shape = {asked.spec.dimension, asked.spec.lattice,       job_->noise,         asked.spec.candidates,
-                 asked.spec.reports,   asked.spec.beside_public, asked.spec.statistic};
+  setup.shape = {asked.spec.dimension, asked.spec.lattice,       job_->noise,       asked.spec.candidates,
+                 asked.spec.reports,   asked.spec.beside_public, asked.spec.groups, asked.spec.statistic};
   setup.aggregation = asked.spec.aggregation;
   setup.plausible = [cohort = plausible_, asked = asked.plausibility](const SiloId& silo,
                                                                       const std::vector<std::int64_t>& values) {

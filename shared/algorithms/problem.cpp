@@ -90,6 +90,7 @@ releases::Ask GradientShape::gradient(Eigen::Index dimension, std::optional<rele
   UNDERTONE_CHECK(releases::l2_clip_of(bound) != nullptr);
   releases::Ask ask{
       releases::GradientMap{}, {releases::Block::Training, draw_fraction, slice, with_replacement}, bound, dimension};
+  if (ask.groups() > 1 && !slice) ask.records.slice = releases::Slice{.of = 1};  // groups are parts of a permutation
   if (!gradient_shifts.empty()) ask.shift = gradient_shifts[std::min(phase, gradient_shifts.size() - 1)];
   ask.form = releases::SumForm{noise_norm};
   ask.beside_public = beside_public;

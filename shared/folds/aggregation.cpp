@@ -153,6 +153,31 @@ Mean BesideFold::mean() const {
   return out;
 }
 
+GroupsFold::GroupsFold(const Aggregation& aggregation, Eigen::Index dimension, std::uint32_t groups,
+                       const queries::WireLattice& wire)
+    : means_(static_cast<Eigen::Index>(groups) * dimension, wire.step_log2, wire.type),
+      dimension_(dimension),
+      groups_(groups),
+      scaled_to_(aggregation.scaled_to) {
+  UNDERTONE_CHECK(!aggregation.robust() && groups % 2 == 1);
+}
+
+void GroupsFold::add(const std::vector<std::int64_t>& values, std::uint64_t weight) { means_.add(values, weight); }
+
+Eigen::VectorXd GroupsFold::median() const {
+  const Eigen::VectorXd means = scaled_to_ ? means_.scaled_mean(*scaled_to_) : means_.mean();
+  Eigen::VectorXd out(dimension_);
+  std::vector<double> of_groups(groups_);
+  const auto middle = of_groups.begin() + static_cast<std::ptrdiff_t>(groups_ / 2);
+  for (Eigen::Index j = 0; j < dimension_; ++j) {
+    for (std::size_t group = 0; group < of_groups.size(); ++group)
+      of_groups[group] = means[static_cast<Eigen::Index>(group) * dimension_ + j];
+    std::nth_element(of_groups.begin(), middle, of_groups.end());
+    out[j] = *middle;
+  }
+  return out;
+}
+
 void RoundFold::add(const std::vector<std::int64_t>& values, std::uint64_t weight, std::uint64_t public_records) {
   std::visit(Overloaded{[&](BesideFold& fold) { fold.add(values, weight, public_records); },
                         [&](auto& fold) { fold.add(values, weight); }},
@@ -168,6 +193,7 @@ Folded RoundFold::value() const {
                                [](const TallyFold& tally) -> Folded { return tally.tally(); },
                                [](const ReportsFold& reports) -> Folded { return reports.reports(); },
                                [](const BesideFold& fold) -> Folded { return fold.mean(); },
+                               [](const GroupsFold& fold) -> Folded { return Mean{fold.median()}; },
                                [this](const LatticeFold& fold) -> Folded {
                                  return Mean{scaled_to_ ? fold.scaled_mean(*scaled_to_) : fold.mean()};
                                }},

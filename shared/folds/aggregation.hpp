@@ -89,6 +89,26 @@ class BesideFold {
   std::optional<WholeCohort> scaled_to_;
 };
 
+/// Folds replies that have a block for each group of records: of every group the weighted mean over silos, and of these
+/// the median of each coordinate. Source: spec heavy-tailed 2.2, median of means.
+class GroupsFold {
+ public:
+  /// @param dimension of one block @param groups odd
+  GroupsFold(const Aggregation& aggregation, Eigen::Index dimension, std::uint32_t groups,
+             const queries::WireLattice& wire);
+  /// @param values [groups * dimension] @see LatticeFold::add
+  void add(const std::vector<std::int64_t>& values, std::uint64_t weight);
+  [[nodiscard]] Eigen::Index replies() const noexcept { return means_.replies(); }
+  /// [dimension], in real units. At least one reply.
+  [[nodiscard]] Eigen::VectorXd median() const;
+
+ private:
+  LatticeFold means_;
+  Eigen::Index dimension_;
+  std::uint32_t groups_;
+  std::optional<WholeCohort> scaled_to_;
+};
+
 /// A round's replies, as the job aggregates them.
 class RoundFold {
  public:
@@ -96,6 +116,7 @@ class RoundFold {
   explicit RoundFold(TallyFold tally) : fold_(std::move(tally)) {}
   explicit RoundFold(ReportsFold reports) : fold_(std::move(reports)) {}
   explicit RoundFold(BesideFold beside) : fold_(std::move(beside)) {}
+  explicit RoundFold(GroupsFold groups) : fold_(std::move(groups)) {}
 
   /// @param public_records of the silo, where replies have a block of them @see LatticeFold::add
   void add(const std::vector<std::int64_t>& values, std::uint64_t weight, std::uint64_t public_records = 0);
@@ -104,7 +125,7 @@ class RoundFold {
   [[nodiscard]] Folded value() const;
 
  private:
-  std::variant<LatticeFold, HeldReplies, TallyFold, ReportsFold, BesideFold> fold_;
+  std::variant<LatticeFold, HeldReplies, TallyFold, ReportsFold, BesideFold, GroupsFold> fold_;
   std::optional<WholeCohort> scaled_to_;
 };
 

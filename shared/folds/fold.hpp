@@ -62,7 +62,7 @@ struct Mean {
     Eigen::VectorXd values;     // [dimension of the ask], in real units
     std::uint64_t records = 0;  // of all that answered, together
   };
-  Eigen::VectorXd values;  // [answer_size of the ask], beside public records its dimension; in real units
+  Eigen::VectorXd values;  // [dimension of the ask], in real units
   std::optional<Open> open = {};
 };
 /// How many silos, each with its weight, chose which candidate.

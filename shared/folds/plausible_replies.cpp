@@ -151,7 +151,9 @@ PlausibleReplies::Bound PlausibleReplies::bound_of(const planning::Release& rele
   const double scale = ask.local() != nullptr ? ask.local()->step_size : 1.0;
   // Of bins a sum may hold more records than it is divided by.
   const double most = static_cast<double>(release.records_max()) / static_cast<double>(release.records_drawn);
-  bound.reach = steps * scale * ask.reach() * most;
+  // Of groups the blocks are as many vectors, each within the same length.
+  const double blocks = std::sqrt(static_cast<double>(ask.groups()));
+  bound.reach = steps * scale * ask.reach() * most * blocks;
   if (const auto* noise = std::get_if<mechanisms::GeneralisedGaussianLattice>(&release.mechanism)) {
     // ||z||_2 <= d^(1/2 - 1/r) ||z||_r, and that over the scale is chi of d degrees; then each number is rounded.
     const double tail = std::sqrt(2.0 * kFailureBits * std::numbers::ln2);
@@ -162,8 +164,9 @@ PlausibleReplies::Bound PlausibleReplies::bound_of(const planning::Release& rele
   if (const auto* gaussian = std::get_if<mechanisms::GaussianLattice>(&release.mechanism)) {
     const double tail = std::sqrt(2.0 * kFailureBits * std::numbers::ln2);
     // The noise of all steps is one Gaussian vector, each step's rounded to its lattice.
-    bound.reach += kOtherAccountants * scale * release.noise_stddev_of_mean() * std::sqrt(steps) * (root + tail) +
-                   steps * scale * gaussian->lattice.step * root;
+    bound.reach +=
+        kOtherAccountants * scale * release.noise_stddev_of_answer() * std::sqrt(steps) * (blocks * root + tail) +
+        steps * scale * gaussian->lattice.step * blocks * root;
   }
   // A mean of reports is no longer than the longest of them. Of a Gaussian one the half space's chance is at least
   // PrivUnit::kCapMin, and the rest of it is chi of d degrees; then each number is rounded.
@@ -181,11 +184,11 @@ PlausibleReplies::Bound PlausibleReplies::bound_of(const planning::Release& rele
     const auto* dual = std::get_if<releases::DualBound>(&ask.bound);
     bound.slope = *smoothness / (dual == nullptr ? ask.clip() : dual->clip()).value();
   }
-  bound.rounding = std::ldexp(root, wire.step_log2);
+  bound.rounding = std::ldexp(blocks * root, wire.step_log2);
   // What its exact sum is rounded to, record by record, stays below the wire's own step or a 2^-30 of the clip.
   if (release.beside) bound.open = ask.clip().value() * (1.0 + root * 0x1p-30);
   if (ask.local() != nullptr) bound.steps = steps;
-  if (!release.is_public()) bound.noise = scale * std::sqrt(steps) * release.noise_stddev_of_mean();
+  if (!release.is_public()) bound.noise = scale * std::sqrt(steps) * release.noise_stddev_of_answer();
   return bound;
 }
 

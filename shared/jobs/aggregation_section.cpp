@@ -60,7 +60,7 @@ bool is_scaled(const AskedAggregation& asked, const AlgorithmChoice& algorithm, 
 }
 
 void check_robust(const folds::Aggregation& aggregation, const AlgorithmChoice& algorithm, const models::Model& model,
-                  bool shuffled, std::size_t silos, config::Problems& problems) {
+                  bool shuffled, std::uint32_t groups, std::size_t silos, config::Problems& problems) {
   if (!aggregation.robust()) return;
   if (shuffled)
     problems.add("/aggregation/kind", "expected \"mean\": answers that nobody sees one by one can only be added");
@@ -70,6 +70,11 @@ void check_robust(const folds::Aggregation& aggregation, const AlgorithmChoice& 
     problems.add("/aggregation/kind", "expected \"mean\": silos vote, and votes are counted");
   if (algorithm.method && (*algorithm.method)->traits().bounded_in == algorithms::MethodTraits::BoundedIn::ItsMap)
     problems.add("/aggregation/kind", "expected \"mean\": silos' totals are added up");
+  if (groups > 1)
+    problems.add("/aggregation/kind",
+                 fmt::format("expected \"mean\" beside {} groups of privacy.moments: silos' groups are averaged, and "
+                             "the median is that of the groups",
+                             groups));
   // Of a method that asks for more than gradients an answer is longer than the model.
   Eigen::Index numbers = model.dimension();
   if (algorithm.method && problems.none() &&

@@ -30,7 +30,8 @@ struct AskedAggregation {
                              const models::Model& model, config::Problems& problems);
 
 /// What a coordinator that withstands liars needs: answers one by one, means, and room for them all.
+/// @param groups of records, of whose means a median is taken
 void check_robust(const folds::Aggregation& aggregation, const AlgorithmChoice& algorithm, const models::Model& model,
-                  bool shuffled, std::size_t silos, config::Problems& problems);
+                  bool shuffled, std::uint32_t groups, std::size_t silos, config::Problems& problems);
 
 }  // namespace undertone::jobs

@@ -200,6 +200,7 @@ Result<ReadJob> read_job(const nlohmann::json& document, config::Problems& probl
   theorems::TheoremFacts theorem_facts =
       facts_of(cohort, problem, moments ? 1.0 : bounded.value_or(kBoundMax), shuffle);
   if (moments) theorem_facts.moment = moments->bound;
+  if (moments) theorem_facts.coordinates = moments->coordinates;
   TheoremContext context = context_of(std::move(theorem_facts),
                                       noise_choice.by == NoiseChoice::By::Theorem ? theorems::PlannedNoise::Printed
                                                                                   : theorems::PlannedNoise::Accountant,
@@ -223,13 +224,20 @@ Result<ReadJob> read_job(const nlohmann::json& document, config::Problems& probl
   std::optional<releases::Bound> bound;
   std::optional<double> noise_norm;
   std::optional<MomentClip> moment_clip;
+  const bool coordinates = moments && moments->coordinates;
+  if (coordinates && model.linear() == nullptr)
+    problems.add("/privacy/moments/of",
+                 "expected \"norm\", or a linear model: gradients of others are not cut coordinate by coordinate");
+  if (coordinates && public_terms && public_terms->at_silos)
+    problems.add("/privacy/moments/of",
+                 "expected \"norm\" beside public records of silos, whose gradients are clipped in l2");
   if (moments && algorithm.method) {
     privacy.clip_norm = 1.0;  // of a job with problems any clip serves, so that only these are said
     if (problems.none()) {
       Result<MomentClip> clip = clip_by_moments(
           *moments, {&*algorithm.method, algorithm.theorem ? &*algorithm.theorem : nullptr, &cohort,
                      algorithm.draw_fraction, algorithm.parts != releases::Slice::Assignment::Permutation,
-                     noise_choice.by != NoiseChoice::By::Accountant, shuffled});
+                     noise_choice.by != NoiseChoice::By::Accountant, shuffle ? &*shuffle : nullptr});
       if (!clip) problems.add("/privacy/moments", clip.error().message);
       if (clip) privacy.clip_norm = clip->clip;
       if (clip) moment_clip = *std::move(clip);
@@ -281,7 +289,8 @@ Result<ReadJob> read_job(const nlohmann::json& document, config::Problems& probl
     asked = parse_aggregation(root.object("aggregation", "what the coordinator makes of a round's answers"));
   folds::Aggregation& aggregation = asked.aggregation;
   if (is_scaled(asked, algorithm, model, problems)) aggregation.scaled_to = whole_cohort(cohort);
-  check_robust(aggregation, algorithm, model, shuffled, cohort.size(), problems);
+  check_robust(aggregation, algorithm, model, shuffled, coordinates ? moments->coordinates->groups : 1, cohort.size(),
+               problems);
   if (algorithm.method && (*algorithm.method)->traits().public_records_alone && !public_terms)
     problems.add("/algorithm/kind",
                  fmt::format("{} is the model of a job's public records: expected a \"public\" with a file",

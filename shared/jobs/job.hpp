@@ -45,9 +45,9 @@ struct Participation {
 
 /// The clip norm of a job that says how heavy the tails of records' gradients are. @see theorems::MomentBound
 struct MomentClip {
-  theorems::MomentBound bound;
-  std::string source;  // where the bound comes from, for people
-  double clip = 0.0;
+  theorems::MeanOracle oracle;
+  std::string source;     // where the bound comes from, for people
+  double clip = 0.0;      // a norm, or the threshold of every coordinate
   double shortest = 0.0;  // of the clips of phases, which may differ
   double bias =
       0.0;  // a round's mean is off by so much at most for being clipped to the shortest, if the bound is true

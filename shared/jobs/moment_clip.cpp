@@ -64,6 +64,26 @@ double signal_of(const std::vector<CohortMember>& cohort, double releases, doubl
   return 1.0 / std::sqrt(variance);
 }
 
+/// The same of binomial sums: the coins of the honest silos, whose number is public, hide a record. Those of the others
+/// are noise, too. @pre silos are alike, as shuffled jobs need them
+double shuffled_signal_of(const std::vector<CohortMember>& cohort, const Shuffle& shuffle, double releases,
+                          double parts) {
+  constexpr double kExcess = 1.25;                 // of the variance: @see mechanisms::BinomialDemand
+  constexpr double kMechanismShare = 31.0 / 32.0;  // of delta: the rest covers the sums' failures
+  const releases::SiloFacts& facts = cohort.front().facts;
+  const auto* approximate = std::get_if<releases::ApproximateDp>(&facts.target);
+  const double whole =
+      approximate == nullptr
+          ? shift_of(facts.target).value()  // which a shuffled job refuses
+          : accounting::gaussian_shift_for(
+                approximate->epsilon, releases::Delta::create(kMechanismShare * approximate->delta.value()).value())
+                .value();
+  const double shift = whole / std::sqrt(releases);
+  const double records = std::floor(static_cast<double>(facts.records) / parts);
+  const double silos = static_cast<double>(cohort.size()) * static_cast<double>(shuffle.honest_min);
+  return shift * records * std::sqrt(silos / kExcess);
+}
+
 /// This says how often a method's rounds read each record, and how large a part of them a round reads.
 struct ScheduleReading {
   double releases = 1.0;  // of each record
@@ -107,15 +127,21 @@ double shortest_clip(const algorithms::Method& method, double clip) {
 }  // namespace
 
 Result<MomentClip> clip_by_moments(const Moments& moments, const MomentJob& job) {
-  const auto made = [&](double clip, double shortest) {
-    return MomentClip{moments.bound, moments.source, clip, shortest, theorems::bias_of_clip(moments.bound, shortest)};
-  };
   const algorithms::Method& method = *job.method;
+  const theorems::MeanOracle oracle =
+      moments.oracle(static_cast<double>(std::max<Eigen::Index>(1, method->problem().dimension)));
+  const auto made = [&](double clip, double shortest) {
+    return MomentClip{oracle, moments.source, clip, shortest, oracle.bias(shortest)};
+  };
   const auto refuse = [](std::string why) { return Error{ErrorCode::InvalidArgument, std::move(why)}; };
   if (job.noise_by_hand)
     return refuse("expected no privacy.calibration: the clip follows from the noise that the accountant finds");
-  if (job.shuffled)
-    return refuse("expected clip_norm in mode \"shuffle\": moments are of noise that each silo adds by itself");
+  if (job.shuffle != nullptr && job.shuffle->form == Shuffle::Form::Reports)
+    return refuse(
+        "expected clip_norm beside shuffled reports: moments are of noise that each silo adds by itself, or of the "
+        "coins of binomial sums");
+  if (job.shuffle != nullptr && moments.coordinates && moments.coordinates->groups > 1)
+    return refuse("a median of groups is not hidden by shufflers: expected one group, or mode isrl");
   if (job.theorem != nullptr && job.theorem->clip)
     return made(*job.theorem->clip, shortest_clip(method, *job.theorem->clip));
   const algorithms::MethodTraits traits = method->traits();
@@ -146,19 +172,28 @@ Result<MomentClip> clip_by_moments(const Moments& moments, const MomentJob& job)
     if (static_cast<double>(member.facts.records) < reading->parts)
       return refuse(fmt::format("{} parts of the {} records of {}: expected a record for each", reading->parts,
                                 member.facts.records, member.facts.silo.name()));
-  const double signal = signal_of(*job.cohort, reading->releases, reading->parts);
-  const auto dimension = static_cast<double>(std::max<Eigen::Index>(1, method->problem().dimension));
-  const double clip = theorems::stated_clip(theorems::balanced_clip(moments.bound, signal, dimension));
+  const double signal = job.shuffle == nullptr
+                            ? signal_of(*job.cohort, reading->releases, reading->parts)
+                            : shuffled_signal_of(*job.cohort, *job.shuffle, reading->releases, reading->parts);
+  const double clip = theorems::stated_clip(oracle.balanced_threshold(signal));
   if (clip >= kBoundMin && clip <= kBoundMax) return made(clip, shortest_clip(method, clip));
   return refuse(fmt::format("the clip would be {}, expected one from {} to {}: another bound, or more records", clip,
                             kBoundMin, kBoundMax));
 }
 
 std::string described(const MomentClip& moments) {
+  const theorems::MomentBound& bound = moments.oracle.moment();
+  const std::optional<theorems::CoordinateMeans>& coordinates = moments.oracle.coordinates();
+  const bool smooth = coordinates && coordinates->influence == releases::Influence::Smooth;
   return fmt::format(
-      "{:.6g}, which follows from a bound of {:.6g} on the moment of order {:.4g} of records' gradients (source: {}). "
-      "Nothing checks that bound, and the promise does not rest on it: whatever is longer is clipped",
-      moments.clip, moments.bound.bound, moments.bound.order, quoted_text(moments.source));
+      "{:.6g}{}, which follows from a bound of {:.6g} on the moment of order {:.4g} of {} (source: {}). "
+      "Nothing checks that bound, and the promise does not rest on it: whatever is {} {}",
+      moments.clip, coordinates ? " in every coordinate" : "", bound.bound, bound.order,
+      coordinates ? "every coordinate of records' gradients" : "records' gradients", quoted_text(moments.source),
+      coordinates ? "larger" : "longer",
+      smooth        ? "counts as less than that"
+      : coordinates ? "is cut"
+                    : "is clipped");
 }
 
 }  // namespace undertone::jobs

@@ -13,9 +13,9 @@ struct MomentJob {
   const theorems::TheoremChoice* theorem = nullptr;  // null where none chose the method
   const std::vector<CohortMember>* cohort = nullptr;
   double draw_fraction = 1.0;
-  bool secret_parts = false;   // the noise counts on which records a part holds
-  bool noise_by_hand = false;  // somebody, or a theorem's formula, chose the noise
-  bool shuffled = false;
+  bool secret_parts = false;         // the noise counts on which records a part holds
+  bool noise_by_hand = false;        // somebody, or a theorem's formula, chose the noise
+  const Shuffle* shuffle = nullptr;  // null in mode isrl
 };
 
 /// This finds the clip norm of a job that gives a moment of records' gradients instead. A theorem may have chosen it;

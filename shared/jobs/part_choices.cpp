@@ -34,8 +34,10 @@ bool could_be_secret(const Job& job) {
   return job.model && !job.shuffle &&
          std::any_of(schedule.begin(), schedule.end(),
                      [](const auto& part) { return part.ask.records.slice.has_value(); }) &&
-         std::none_of(schedule.begin(), schedule.end(),
-                      [](const auto& part) { return part.ask.shift || part.ask.epsilon || part.ask.share; });
+         std::none_of(schedule.begin(), schedule.end(), [](const auto& part) {
+           return part.ask.shift || part.ask.epsilon || part.ask.share ||
+                  std::holds_alternative<releases::InfluenceBound>(part.ask.bound);
+         });
 }
 
 }  // namespace

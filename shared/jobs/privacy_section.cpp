@@ -28,6 +28,32 @@ Moments parse_moments(config::Section section) {
   constexpr std::size_t kSourceMax = 400;  // bytes
   Moments out;
   out.bound.order = section.number("order", 2.0, kOrderMax, "k of E |g|^k <= bound^k, g a record's gradient");
+  const bool coordinates =
+      section.has("of") && section.choice<bool>("of", {{"norm", false}, {"coordinates", true}},
+                                                "what the bound is of: the gradient's l2 norm (the default), or every "
+                                                "one of its coordinates, each of which is "
+                                                "then cut by itself");
+  if (coordinates || section.recording()) {
+    theorems::CoordinateMeans means;
+    if (section.has("influence"))
+      means.influence = section.choice<releases::Influence>(
+          "influence", {{"clip", releases::Influence::Clip}, {"smooth", releases::Influence::Smooth}},
+          "of coordinates: clip cuts a number at the threshold (the default), smooth bends it there by Catoni's "
+          "function");
+    if (section.has("groups")) {
+      const std::int64_t groups = section.integer(
+          "groups", 1, releases::InfluenceBound::kGroupsMax,
+          "of coordinates: an odd number of groups of records, each with a noised mean of its own, of which the "
+          "coordinator takes the median in each coordinate (default 1). It costs no more, and noise and draw vary "
+          "more");
+      if (groups % 2 == 0) section.problem("groups", fmt::format("expected an odd number, got {}", groups));
+      means.groups = static_cast<std::uint32_t>(groups);
+    }
+    out.coordinates = means;
+  } else {
+    for (const char* key : {"influence", "groups"})
+      section.refuse(key, "expected none: the moment is of norms; expected \"of\": \"coordinates\" beside it");
+  }
   out.bound.bound = section.number("bound", kBoundMin, kBoundMax, "in the gradients' own unit, wherever the model is");
   out.source = section.text("source", "where the bound comes from, for those who approve the job");
   if (out.source.size() > kSourceMax || !is_plain_text(out.source))
@@ -144,6 +170,18 @@ releases::Bound bound_of(const Privacy& privacy, const algorithms::Method& metho
                  fmt::format("expected none: {} bounds a record's gradient by {}", method->name(), wanted_key));
   }
   if (by_coordinate) return releases::MaxBound{*releases::CoordinateBound::create(wanted.value_or(1.0))};
+  if (privacy.moments && privacy.moments->coordinates) {
+    const theorems::CoordinateMeans& means = *privacy.moments->coordinates;
+    constexpr Eigen::Index kNumbersMax = Eigen::Index{1} << 22;  // of an answer
+    if (static_cast<Eigen::Index>(means.groups) * method->problem().dimension > kNumbersMax)
+      problems.add(means.groups > 1 ? "/privacy/moments/groups" : "/privacy/moments/of",
+                   fmt::format("an answer has {} numbers for each of {} groups, expected at most {} in all",
+                               method->problem().dimension, means.groups, kNumbersMax));
+    const Result<releases::InfluenceBound> influence = releases::InfluenceBound::create(
+        wanted.value_or(1.0), means.influence, means.groups, std::max<Eigen::Index>(1, method->problem().dimension));
+    if (influence) return *influence;
+    problems.add("/privacy/moments", influence.error().message);
+  }
   const releases::ClipNorm clip = *releases::ClipNorm::create(wanted.value_or(1.0));
   if (const double exponent = method->traits().clip_exponent; exponent > 2.0) {
     const Result<releases::DualBound> dual =

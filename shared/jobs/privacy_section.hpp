@@ -8,7 +8,7 @@
 #include "shared/jobs/noise_choice.hpp"
 #include "shared/jobs/shuffle_section.hpp"
 #include "shared/releases/unit.hpp"
-#include "shared/theorems/moment_bound.hpp"
+#include "shared/theorems/mean_oracle.hpp"
 
 namespace undertone::jobs {
 
@@ -17,8 +17,14 @@ inline constexpr double kBoundMax = 1e9;
 
 /// This is what a job knows of records' gradients where it gives no clip norm.
 struct Moments {
-  theorems::MomentBound bound;
-  std::string source;  // where it comes from, for people
+  theorems::MomentBound bound;  // of norms, or of every coordinate
+  std::string source;           // where it comes from, for people
+  std::optional<theorems::CoordinateMeans> coordinates = {};
+
+  /// @param dimension of a gradient
+  [[nodiscard]] theorems::MeanOracle oracle(double dimension) const {
+    return coordinates ? theorems::MeanOracle(bound, dimension, *coordinates) : theorems::MeanOracle(bound, dimension);
+  }
 };
 
 /// A job's "privacy".

@@ -34,6 +34,7 @@ RoundSpec round_spec(const releases::Ask& ask, const queries::WireLattice& wire,
   spec.dimension = ask.answer_size();
   spec.noise_is_looked_at = ask.kind() == releases::QuestionKind::ScoreMoments;
   spec.beside_public = ask.beside_public;
+  spec.groups = ask.groups();
   spec.lattice = wire;
   if (ask.selects()) {
     spec.in_totals = ask.answers_in_totals();

@@ -16,6 +16,7 @@ struct RoundSpec {
   bool evaluation = false;
   bool of_public = false;                     // of records that silos' owners declared public: all answer exactly
   bool beside_public = false;                 // a reply has a second block, of its public records
+  std::uint32_t groups = 1;                   // a reply has a block for each group of records
   bool in_totals = false;                     // replies are silos' totals, which count alike: no weights
   bool statistic = false;                     // of the records themselves: what each silo says is kept
   bool noise_is_looked_at = false;            // by whoever asks: @see folds::Gathered
@@ -29,6 +30,7 @@ struct RoundSpec {
     if (candidates) return folds::RoundFold(folds::TallyFold(*candidates));
     if (reports) return folds::RoundFold(folds::ReportsFold(*reports));
     if (beside_public) return folds::RoundFold(folds::BesideFold(aggregation, dimension / 2, lattice));
+    if (groups > 1) return folds::RoundFold(folds::GroupsFold(aggregation, dimension / groups, groups, lattice));
     return {aggregation, dimension, lattice};
   }
   /// Whether a silo's reply is of the kind that this round's are, and as long: that of a selection names a candidate,

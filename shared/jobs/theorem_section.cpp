@@ -103,18 +103,15 @@ std::optional<theorems::TheoremChoice> parse_theorem(config::Section& section, c
       "with theorem: at least F(w_0) - min F (default: clip norm, or the moment's bound, x diameter, where there is "
       "one; the "
       "proven L where that is longer)";
+  // Where the job does not say how long a record's gradient is, its clip norm or the moment's bound stands for it.
+  const double length =
+      facts.moment ? facts.oracle(static_cast<double>(problem.dimension)).of_norms().bound : facts.lipschitz;
   if (facts.diameter > 0.0) {
-    facts.gap = optional(
-        "gap",
-        std::max(facts.moment ? facts.moment->bound : facts.lipschitz, context.proven_lipschitz.value_or(0.0)) *
-            facts.diameter,
-        about_gap);
+    facts.gap = optional("gap", std::max(length, context.proven_lipschitz.value_or(0.0)) * facts.diameter, about_gap);
   } else {
     facts.gap = section.number("gap", kConstantMin, kConstantMax, about_gap);
     facts.diameter = 1.0;  // of no meaning: a theorem that uses it refuses a domain without one
   }
-  // Where the job does not say how long a record's gradient is, its clip norm or the moment's bound stands for it.
-  const double length = facts.moment ? facts.moment->bound : facts.lipschitz;
   facts.gradient_variance = optional("gradient_variance", length * length,
                                      "with theorem: bound on the variance of a record's gradient (default: the square "
                                      "of the clip norm, or of the moment's "

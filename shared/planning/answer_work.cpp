@@ -12,7 +12,8 @@ constexpr double kDirectionsMax = 0x1p26;  // numbers: half a gigabyte
 constexpr double kRecordsMax = 0x1p32;     // numbers of records, in memory anyway
 constexpr double kProductsADraw = 1e5;     // as long as a number of generalised Gaussian noise takes
 
-constexpr double kProductsANumber = 100.0;  // as long as drawing a number's noise takes
+constexpr double kProductsAnInfluence = 300.0;  // four exponentials and two error functions
+constexpr double kProductsANumber = 100.0;      // as long as drawing a number's noise takes
 
 /// Rows of work of a unit: of a person every slot is worked through, whether there is a record in it or not.
 double slots_of(const Release& release) {
@@ -71,6 +72,9 @@ AnswerWork work_of(const Release& release) {
   if (const auto* sum = std::get_if<mechanisms::DirectionSum>(&release.mechanism))
     work.products += kProductsANumber * static_cast<double>(release.records_drawn) *
                      static_cast<double>(release.ask.dimension + 1) * sum->direction().attempts();
+  if (const auto* influence = std::get_if<releases::InfluenceBound>(&release.ask.bound);
+      influence != nullptr && influence->influence() == releases::Influence::Smooth)
+    work.products += kProductsAnInfluence * static_cast<double>(release.records_drawn * release.ask.dimension);
   if (std::holds_alternative<mechanisms::GeneralisedGaussianLattice>(release.mechanism))
     work.products += kProductsADraw * static_cast<double>(release.answer_size());
   return work;
@@ -81,7 +85,8 @@ double products_of_answer(const Release& release, std::size_t width) {
       std::holds_alternative<releases::SelectionForm>(release.ask.form) ? release.ask.candidate_count() : 1;
   const auto numbers =
       static_cast<double>(std::max<Eigen::Index>({release.ask.dimension, release.answer_size(), candidates, 1}));
-  const double worked_on = release.ask.beside_public ? static_cast<double>(release.ask.dimension) : numbers;
+  const bool blocks = release.ask.beside_public || release.ask.groups() > 1;  // of which a record is in one
+  const double worked_on = blocks ? static_cast<double>(release.ask.dimension) : numbers;
   // A gradient of d numbers reads d of a record's; a feature may be a function of all of them.
   const bool features = std::holds_alternative<releases::FeaturesMap>(release.ask.map);
   const double each = features ? worked_on * static_cast<double>(std::max<std::size_t>(width, 1)) : 2.0 * worked_on;

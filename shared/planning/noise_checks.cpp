@@ -76,6 +76,27 @@ std::string misfit_of_path(const releases::Ask& ask, const releases::SiloFacts& 
   return "";
 }
 
+/// Why numbers that are cut one by one do not go with what is asked; empty where they do, and of every other bound.
+std::string misfit_of_influence(const releases::Ask& ask, const releases::SiloFacts& facts, bool shuffled) {
+  const auto* influence = std::get_if<releases::InfluenceBound>(&ask.bound);
+  if (influence == nullptr) return "";
+  if (!std::holds_alternative<releases::GradientMap>(ask.map) || !std::holds_alternative<releases::SumForm>(ask.form) ||
+      ask.summed_reports() != nullptr || ask.noise_norm() || ask.beside_public)
+    return "sums of gradients alone are cut coordinate by coordinate";
+  if (ask.records.block != releases::Block::Training) return "training records alone are cut coordinate by coordinate";
+  if (ask.records.slice && ask.records.slice->assignment != releases::Slice::Assignment::Permutation)
+    return "what is cut coordinate by coordinate has no account for secret parts: expected \"parts\": \"permutation\"";
+  if (influence->groups() == 1) return "";
+  if (shuffled) return "a median of groups is not hidden by shufflers: expected one group, or mode isrl";
+  if (!ask.records.slice || ask.records.draw_fraction < 1.0 || ask.records.with_replacement)
+    return "groups are parts of a permutation, of which every record is read";
+  const releases::Slice::Positions own = ask.records.slice->positions(facts.records);
+  if (own.to - own.from < static_cast<std::int64_t>(influence->groups()))
+    return fmt::format("{} records of a part make no {} groups: fewer groups are needed", own.to - own.from,
+                       influence->groups());
+  return "";
+}
+
 /// Generalised Gaussian noise is of sums that are bounded in a dual norm, and nothing is known of it but its rho.
 Status check_generalised_noise(const releases::Ask& ask, const releases::SiloFacts& facts, bool shuffled) {
   const auto refuse = [&](std::string_view why) {
@@ -162,6 +183,7 @@ Status check_noise(const releases::Ask& ask, const releases::SiloFacts& facts, b
       return refuse("the noise of this statistic is Gaussian: a pure target has none for it");
     return {};
   }
+  if (const std::string wrong = misfit_of_influence(ask, facts, shuffled); !wrong.empty()) return refuse(wrong);
   if (ask.path() != nullptr)
     if (const std::string wrong = misfit_of_path(ask, facts); !wrong.empty()) return refuse(wrong);
   if (std::holds_alternative<releases::MinimiserMap>(ask.map)) {

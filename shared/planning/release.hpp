@@ -39,6 +39,8 @@ struct Release {
   [[nodiscard]] Release scaled_to(double distance) const;
   /// The release of the public block of an answer that has two. @pre the silo has public records
   [[nodiscard]] Release beside_release() const;
+  /// The release of one group's records, which has a sum and noise of its own. @param group below ask.groups()
+  [[nodiscard]] Release of_group(std::uint32_t group) const;
   /// How many draws and noises one message is made of.
   [[nodiscard]] std::uint64_t draws() const noexcept { return ask.draws(); }
   /// What one draw costs a record that was drawn once; zero for public records and for nothing else.
@@ -46,9 +48,12 @@ struct Release {
   [[nodiscard]] releases::Cost cost_of_draw() const { return mechanisms::cost_of(mechanism); }
   /// The sum of all its draws: what a message costs where a record is in every one of them.
   [[nodiscard]] releases::Cost cost() const;
-  /// Of the noise on each coordinate of one silo's mean, real units: a local run's of each step.
+  /// Of the noise on each coordinate of one silo's mean, real units: a local run's of each step. Of groups it is an
+  /// upper bound of what is left in the median of their means.
   /// @see mechanisms::noise_stddev_of_sum
   [[nodiscard]] double noise_stddev_of_mean() const;
+  /// Of the noise on each number of an answer: of groups that on the mean of the smallest.
+  [[nodiscard]] double noise_stddev_of_answer() const;
   /// Whether the records are in bins that each of them drew for itself, so that their number is secret.
   [[nodiscard]] bool reads_bins() const noexcept {
     return ask.records.slice && ask.records.slice->assignment == releases::Slice::Assignment::Bins;

@@ -117,45 +117,58 @@ Json moments_of(const jobs::Job& job, double noise_stddev) {
   if (!job.moments || !(noise_stddev > 0.0)) return nullptr;
   const jobs::MomentClip& moments = *job.moments;
   const double dimension = static_cast<double>(job.model->dimension());
-  const double signal = 2.0 * moments.clip / noise_stddev;
-  Json out = {{"order", moments.bound.order},
-              {"bound", moments.bound.bound},
+  const theorems::MeanOracle& oracle = moments.oracle;
+  const theorems::MomentBound& bound = oracle.moment();
+  // Of groups it is what the median leaves.
+  const double signal = 2.0 * oracle.reach(moments.clip) * std::sqrt(oracle.noise_growth()) / noise_stddev;
+  Json out = {{"order", bound.order},
+              {"bound", bound.bound},
+              {"of", oracle.coordinates() ? "coordinates" : "norm"},
               {"source", moments.source},
-              {"clip_norm", moments.clip},
+              {oracle.coordinates() ? "threshold" : "clip_norm", moments.clip},
               {"shortest_clip", moments.shortest},
               {"bias", moments.bias},
               {"noise", std::sqrt(dimension) * noise_stddev},
               {"others", Json::array()}};
+  if (const std::optional<theorems::CoordinateMeans>& means = oracle.coordinates()) {
+    out["influence"] = releases::to_string(means->influence);
+    out["groups"] = means->groups;
+  }
   if (moments.shortest < moments.clip) {  // clips of phases follow from more than one mean's error
     out["noise"] = nullptr;
     return out;
   }
   for (const double order : {2.0, 4.0, 8.0}) {
-    if (order == moments.bound.order) continue;
-    const theorems::MomentBound other{order, moments.bound.bound};
-    const double clip = theorems::balanced_clip(other, signal, dimension);
-    out["others"].push_back({{"order", order},
-                             {"clip_norm", clip},
-                             {"bias", theorems::bias_of_clip(other, clip)},
-                             {"noise", std::sqrt(dimension) * 2.0 * clip / signal}});
+    if (order == bound.order) continue;
+    const theorems::MeanOracle other = oracle.with({order, bound.bound});
+    const double clip = other.balanced_threshold(signal);
+    out["others"].push_back(
+        {{"order", order},
+         {oracle.coordinates() ? "threshold" : "clip_norm", clip},
+         {"bias", other.bias(clip)},
+         {"noise", std::sqrt(dimension * other.noise_growth()) * 2.0 * other.reach(clip) / signal}});
   }
   return out;
 }
 
 void print_moments(const jobs::Job& job, double noise_stddev) {
   const Json said = moments_of(job, noise_stddev);
-  fmt::print("clip norm {}\n", jobs::described(*job.moments));
+  fmt::print("{} {}\n", job.moments->oracle.coordinates() ? "threshold" : "clip norm", jobs::described(*job.moments));
   if (said.is_null()) return;
   if (said["noise"].is_null()) {
     fmt::print("    phases clip to {:.4g} and less: to the shortest, {:.4g}, a round's mean is off by {:.4g} at most\n",
                job.moments->clip, job.moments->shortest, said["bias"].get<double>());
     return;
   }
-  fmt::print("    a round's mean is off by {:.4g} at most for being clipped, and by {:.4g} for the noise\n",
-             said["bias"].get<double>(), said["noise"].get<double>());
+  const bool groups = said.contains("groups") && said["groups"].get<std::uint32_t>() > 1;
+  fmt::print("    a {} mean is off by {:.4g} at most for being {}, and {} by {:.4g} for the noise{}\n",
+             groups ? "group's" : "round's", said["bias"].get<double>(), said.contains("threshold") ? "cut" : "clipped",
+             groups ? "the median of all groups" : "it", said["noise"].get<double>(),
+             groups ? ". Where tails are on one side the median of groups is off by more: no bound is claimed" : "");
   for (const Json& other : said["others"])
-    fmt::print("    if the same bound held at order {:.4g}: clip {:.4g}, {:.4g} and {:.4g}\n",
-               other["order"].get<double>(), other["clip_norm"].get<double>(), other["bias"].get<double>(),
+    fmt::print("    if the same bound held at order {:.4g}: {} {:.4g}, {:.4g} and {:.4g}\n",
+               other["order"].get<double>(), said.contains("threshold") ? "threshold" : "clip",
+               other[said.contains("threshold") ? "threshold" : "clip_norm"].get<double>(), other["bias"].get<double>(),
                other["noise"].get<double>());
 }
 
@@ -410,8 +423,7 @@ TrainingPlan training_plan(const jobs::Job& job, const std::string& text, const 
                            const Plans& plans) {
   TrainingPlan out;
   out.variance = mean_noise_variance(job, plans, releases::QuestionKind::Gradient);
-  // A clip by moments is shorter than some gradients, which a prediction by hand does not count.
-  if (job.theorem || !job.moments) out.prediction = predicted_excess(job, plans);
+  out.prediction = predicted_excess(job, plans);
   out.warnings = warnings_of(job);
   if (out.prediction) {
     if (std::string idle = idle_bound_warning(text, file, job, *out.prediction); !idle.empty())

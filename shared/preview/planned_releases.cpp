@@ -32,6 +32,12 @@ BoundSaid said_of(const releases::Bound& bound) {
                                  return {{{"clip_norm", dual.clip().value()}, {"clip_in", norm}},
                                          fmt::format("{} clip {:.4g}", norm, dual.clip().value())};
                                },
+                               [](const releases::InfluenceBound& influence) -> BoundSaid {
+                                 Json json = {{"coordinate_threshold", influence.threshold()},
+                                              {"influence", releases::to_string(influence.influence())}};
+                                 if (influence.groups() > 1) json["groups"] = influence.groups();
+                                 return {std::move(json), releases::described(influence)};
+                               },
                                [](const releases::RangeBound& range) -> BoundSaid {
                                  return {{{"range", {range.low, range.high}}},
                                          fmt::format("each in [{:.4g}, {:.4g}]", range.low, range.high)};
@@ -54,10 +60,11 @@ std::string clipped_line(const planning::Release& release, double multiplier, co
   const auto* dual = std::get_if<releases::DualBound>(&release.ask.bound);
   const std::optional<double> smoothness = release.ask.smoothness();
   return fmt::format(
-      ", {}{}, sigma of the mean {:.4g} (noise multiplier {:.4g}{}){}",
+      ", {}{}, sigma of the {} {:.4g} (noise multiplier {:.4g}{}){}",
       dual == nullptr ? said_of(release.ask.bound).line : fmt::format("clip {:.4g}", dual->clip().value()),
       smoothness ? fmt::format(" or {:.4g} times the points' distance, if that is less", *smoothness) : "",
-      release.noise_stddev_of_mean(), multiplier, besides, smoothness ? ", and as much less where the clip is" : "");
+      release.ask.groups() > 1 ? "groups' median" : "mean", release.noise_stddev_of_mean(), multiplier, besides,
+      smoothness ? ", and as much less where the clip is" : "");
 }
 
 NoiseSaid said_of(const mechanisms::GaussianLattice& /*noise*/, const PlannedRelease& planned) {
@@ -207,7 +214,7 @@ ReadSaid read_of(const planning::Release& release) {
   if (release.ask.records.with_replacement) return {"fresh draw with replacement", ", drawn afresh with replacement"};
   if (release.reads_bins()) return {"own bin", " on average, each those that drew a bin of its own"};
   if (release.hides_part()) return {"own secret part", ""};
-  if (release.ask.records.slice) return {"own part", ", each a part of its own"};
+  if (release.ask.records.slice && !release.ask.records.slice->whole()) return {"own part", ", each a part of its own"};
   if (release.sampled()) return {"fresh draw", ", drawn afresh"};
   return {"all", ""};
 }
@@ -253,7 +260,7 @@ Json to_json(const PlannedRelease& planned) {
   Json out = {{"what", releases::to_string(release.ask.kind())},
               {"block", releases::block_name(release.ask.records.block)},
               {"times", planned.times},
-              {"numbers", release.ask.dimension},
+              {"numbers", static_cast<Eigen::Index>(release.ask.groups()) * release.ask.dimension},
               {"records", release.records_drawn},
               {"draws", release.draws()},
               {"unit", releases::to_string(release.ask.unit())},
@@ -268,6 +275,7 @@ Json to_json(const PlannedRelease& planned) {
   out["public_records"] = release.is_public();
   if (release.ask.beside_public) out["beside_public_records"] = release.public_records;
   out["noise_stddev_of_mean"] = release.noise_stddev_of_mean();
+  if (release.ask.groups() > 1) out["noise_stddev_of_group"] = release.noise_stddev_of_answer();
   out.update(said_of(planned).json);
   return out;
 }
@@ -275,10 +283,10 @@ Json to_json(const PlannedRelease& planned) {
 std::string describe(const PlannedRelease& planned) {
   const planning::Release& release = planned.release;
   const std::optional<releases::PersonContribution>& persons = release.ask.records.persons;
-  std::string out =
-      fmt::format("{} x {} of {} numbers over {} {} {}{}", planned.times, releases::to_string(release.ask.kind()),
-                  release.ask.dimension, release.records_drawn, releases::block_name(release.ask.records.block),
-                  persons ? "persons" : "records", read_of(release).line);
+  std::string out = fmt::format(
+      "{} x {} of {} numbers over {} {} {}{}", planned.times, releases::to_string(release.ask.kind()),
+      static_cast<Eigen::Index>(release.ask.groups()) * release.ask.dimension, release.records_drawn,
+      releases::block_name(release.ask.records.block), persons ? "persons" : "records", read_of(release).line);
   if (persons) out += fmt::format(", {}", counted_of(*persons));
   if (release.draws() > 1) out += fmt::format(" in each of {} steps", release.draws());
   out += said_of(planned).line;

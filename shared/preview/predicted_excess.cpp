@@ -97,6 +97,9 @@ std::vector<algorithms::WeighedPlan> weighed_plans(const jobs::Job& job, const P
 std::optional<algorithms::RiskBound> smooth_prediction(const jobs::Job& job, const Plans& plans) {
   if (job.aggregation.robust()) return std::nullopt;  // theorems are of means
   if (job.public_terms) return std::nullopt;          // and of what silos say alone
+  // A clip by a moment is shorter than some gradients, of which the theorem that chose it alone counts the loss.
+  const bool by_moment = job.moments.has_value();
+  if (by_moment && !job.theorem) return std::nullopt;
   // Bounds count noise as Gaussian, but of the methods whose own law is the other.
   if (job.noise_norm && !job.algorithm->traits().generalised_noise) return std::nullopt;
   const bool all_answer = !job.theorem || job.theorem->facts.answering == job.theorem->facts.silos;
@@ -104,12 +107,12 @@ std::optional<algorithms::RiskBound> smooth_prediction(const jobs::Job& job, con
   if (!all_answer && !weighed_alike(job)) return std::nullopt;
   // Bounds of silos' own choices are of records that all have one law.
   const bool one_law = !job.theorem || job.theorem->facts.heterogeneity == 0.0;
-  if (job.model->is_convex() && one_law)
+  if (job.model->is_convex() && one_law && !by_moment)
     if (std::optional<algorithms::RiskBound> own = job.algorithm->planned_risk(weighed_plans(job, plans))) return own;
   const double gradients = mean_noise_variance(job, plans, releases::QuestionKind::Gradient);
   const auto* dual = std::get_if<releases::DualBound>(&job.bound);
   const releases::ClipNorm* clip = dual == nullptr ? releases::l2_clip_of(job.bound) : &dual->clip();
-  if (clip != nullptr && job.model->is_convex()) {
+  if (clip != nullptr && job.model->is_convex() && !by_moment) {
     const double fewer = all_answer ? 1.0 : job.theorem->facts.silos / job.theorem->facts.answering;
     if (std::optional<algorithms::RiskBound> own =
             job.algorithm->predicted_risk(*clip, fewer * gradients, job.theorem.has_value());

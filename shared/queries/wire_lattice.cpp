@@ -45,7 +45,7 @@ Status check_fits(const planning::Release& release, const WireLattice& wire) {
   const double last = release.ask.local() != nullptr ? release.ask.local()->step_size : 1.0;
   const double steps = static_cast<double>(release.draws());
   if (!release.is_public()) {
-    noise = last * release.noise_stddev_of_mean();
+    noise = last * release.noise_stddev_of_answer();
     if (step > 0.25 * noise) {
       return Error{
           ErrorCode::InvalidArgument,

@@ -170,6 +170,7 @@ std::int64_t units_of_one(const Ask& ask) noexcept {
 
 const ClipNorm* l2_clip_of(const Bound& bound) noexcept {
   if (const auto* dual = std::get_if<DualBound>(&bound)) return &dual->l2();
+  if (const auto* influence = std::get_if<InfluenceBound>(&bound)) return &influence->l2();
   const auto* l2 = std::get_if<L2Bound>(&bound);
   return l2 == nullptr ? nullptr : &l2->clip;
 }
@@ -290,6 +291,11 @@ Eigen::Index Ask::candidate_count() const {
 std::optional<double> Ask::noise_norm() const noexcept {
   const auto* sum = std::get_if<SumForm>(&form);
   return sum == nullptr ? std::nullopt : sum->noise_norm;
+}
+
+std::uint32_t Ask::groups() const noexcept {
+  const auto* influence = std::get_if<InfluenceBound>(&bound);
+  return influence == nullptr ? 1 : influence->groups();
 }
 
 const ReportsForm* Ask::reports() const noexcept { return std::get_if<ReportsForm>(&form); }

@@ -14,6 +14,7 @@
 #include "shared/geometry/domain.hpp"
 #include "shared/geometry/vertices.hpp"
 #include "shared/releases/dual_bound.hpp"
+#include "shared/releases/influence_bound.hpp"
 #include "shared/releases/quantities.hpp"
 #include "shared/releases/records.hpp"
 #include "shared/releases/unit.hpp"
@@ -176,7 +177,7 @@ struct PairBound {
   enum class Norm : std::uint8_t { L1, L2 };
   Norm norm = Norm::L1;
 };
-using Bound = std::variant<L2Bound, MaxBound, RangeBound, PairBound, DualBound>;
+using Bound = std::variant<L2Bound, MaxBound, RangeBound, PairBound, DualBound, InfluenceBound>;
 
 /// How far the contributions of two records can be apart, as the square of what it is in l2.
 struct PairDistance {
@@ -332,15 +333,18 @@ struct Ask {
   [[nodiscard]] const ReportsForm* reports() const noexcept;
   /// How records report what their silo adds up before anything leaves; null of every other sum and form.
   [[nodiscard]] const ReportsForm* summed_reports() const noexcept;
+  /// Into how many groups the records are divided, each of which has a noised sum of its own: 1 of most.
+  /// @see InfluenceBound
+  [[nodiscard]] std::uint32_t groups() const noexcept;
   /// How many numbers a record's report has. @pre of form reports
   [[nodiscard]] Eigen::Index report_size() const {
     return of_vectors(reports()->randomiser) ? dimension * static_cast<Eigen::Index>(reports()->copies) : 1;
   }
-  /// How many numbers an answer has, or its reports add up to: one index of a selection, and two blocks beside public
-  /// records.
+  /// How many numbers an answer has, or its reports add up to: one index of a selection, two blocks beside public
+  /// records, and a block a group.
   [[nodiscard]] Eigen::Index answer_size() const noexcept {
     if (selects()) return 1;
-    return beside_public ? 2 * dimension : dimension;
+    return beside_public ? 2 * dimension : static_cast<Eigen::Index>(groups()) * dimension;
   }
 };
 

@@ -33,6 +33,10 @@ std::string canonical_text(const Bound& bound) {
           [](const DualBound& dual) {
             return fmt::format("dual:{}:{}", exact_text(dual.exponent()), exact_text(dual.clip().value()));
           },
+          [](const InfluenceBound& influence) {
+            return fmt::format("influence:{}:{}:{}", to_string(influence.influence()),
+                               exact_text(influence.threshold()), influence.groups());
+          },
           [](const RangeBound& range) {
             return fmt::format("range:{}:{}", exact_text(range.low), exact_text(range.high));
           },

@@ -12,4 +12,10 @@ namespace undertone::releases {
   return ask.selects() || std::holds_alternative<LocalChoicesMap>(ask.map);
 }
 
+/// Whether each record's numbers go through exponentials and error functions, which take less time of zeros.
+[[nodiscard]] inline bool bends_numbers(const Ask& ask) noexcept {
+  const auto* influence = std::get_if<InfluenceBound>(&ask.bound);
+  return influence != nullptr && influence->influence() == Influence::Smooth;
+}
+
 }  // namespace undertone::releases

@@ -45,6 +45,11 @@ struct Slice {
   Assignment assignment = Assignment::Permutation;
   std::uint64_t span = 1;  // of Equal: so many parts in a row, index + span <= of; of the other cuts 1
 
+  /// Whether it is all of a permutation, of which something else than parts is made.
+  [[nodiscard]] bool whole() const noexcept {
+    return cut == Cut::Equal && of == 1 && assignment == Assignment::Permutation;
+  }
+
   struct Positions {
     std::int64_t from = 0;
     std::int64_t to = 0;

@@ -125,6 +125,8 @@ StageOfPhases best_stage(const KinkNumbers& all, double block, double records, d
 Status check_kinks(const TheoremConditions& conditions) {
   UNDERTONE_TRY(check_moment(conditions));
   const TheoremFacts& facts = conditions.facts();
+  if (facts.coordinates)
+    return conditions.refuse("its phases clip gradients in l2: expected a moment of norms, not of coordinates");
   if (!(facts.moment->order > 2.0))
     return conditions.refuse(
         fmt::format("it is of a moment of order 2k with k above 1, got the order {}", facts.moment->order));
@@ -137,6 +139,13 @@ Status check_kinks(const TheoremConditions& conditions) {
 KinkNumbers numbers_of(const TheoremConditions& conditions) {
   const TheoremFacts& facts = conditions.facts();
   return {facts.moment->bound, 0.5 * facts.moment->order, facts.answering, conditions.dimension()};
+}
+
+/// sigma^2 of each of so many rounds on the same records, at a clip of 1: of the silos' Gaussian noise, or of the coins
+/// of a shuffled job's binomial sums.
+Result<double> noise_of_rounds(const TheoremConditions& conditions, std::uint64_t rounds, double records) {
+  return conditions.shuffled() ? conditions.binomial_variance(number(rounds), records)
+                               : conditions.noise_variance(rounds, records, records);
 }
 
 /// The stages' phases at their own records, tiled as the algorithm tiles them, and at their exact noise.
@@ -159,7 +168,7 @@ Result<std::vector<StageOfPhases>> settled(const TheoremConditions& conditions, 
     for (const std::uint64_t span : tiling.spans[i]) {
       const double records = part * number(span);
       const std::uint64_t steps = steps_of_phase(drafts[i].steps, phases.size());
-      UNDERTONE_TRY(const double unit, conditions.noise_variance(steps, records, records));
+      UNDERTONE_TRY(const double unit, noise_of_rounds(conditions, steps, records));
       phases.push_back(phase_error(all, records, steps, unit));
     }
     out.push_back(with_best_proximity(all, drafts[i].steps, std::move(phases), distance_squared));
@@ -248,7 +257,7 @@ Result<TheoremChoice> choose_heavy_tailed_localized(const TheoremConditions& con
   UNDERTONE_TRY(check_kinks(conditions));
   const KinkNumbers all = numbers_of(conditions);
   const double records = conditions.facts().records;
-  UNDERTONE_TRY(const double whole, conditions.noise_variance(1, records, records));
+  UNDERTONE_TRY(const double whole, noise_of_rounds(conditions, 1, records));
   const double distance = conditions.reach();
   const StageOfPhases draft = best_stage(all, records, records, whole, distance * distance);
   UNDERTONE_TRY(const std::vector<StageOfPhases> stages, settled(conditions, all, {draft}));
@@ -263,7 +272,7 @@ Result<TheoremChoice> choose_heavy_tailed_staged(const TheoremConditions& condit
   UNDERTONE_TRY(conditions.positive("the strong convexity mu", facts.strong_convexity));
   const KinkNumbers all = numbers_of(conditions);
   const double records = facts.records;
-  UNDERTONE_TRY(const double whole, conditions.noise_variance(1, records, records));
+  UNDERTONE_TRY(const double whole, noise_of_rounds(conditions, 1, records));
   const auto most = static_cast<std::size_t>(std::max(1.0, std::ceil(std::log2(std::max(2.0, std::log2(records))))));
   std::vector<StageOfPhases> best;
   for (std::size_t count = 1; count <= most; ++count) {

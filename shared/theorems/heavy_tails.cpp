@@ -20,8 +20,8 @@ namespace {
 using algorithms::number;
 
 /// This is a round's mean at a clip, over K records of each silo: how far it is off at most, and how much it varies.
-struct Oracle {
-  double clip = 0.0;
+struct OracleAt {
+  double clip = 0.0;  // the threshold
   double bias = 0.0;
   double variance = 0.0;  // of the noise and of the draw of records
 };
@@ -30,24 +30,26 @@ struct Oracle {
 struct Rounds {
   std::uint64_t rounds = 1;
   double batch = 0.0;
-  Oracle oracle;
+  OracleAt oracle;
   double risk = 0.0;
 };
 
 /// The variance is phi^2/(MK) of the draw of records, where phi^2 is r^2 if the job says nothing, and d sigma^2 of the
 /// noise.
-/// @param unit_noise per coordinate, at a clip of 1
-Oracle oracle_at(const TheoremConditions& conditions, double clip, double batch, double unit_noise) {
+/// @param unit_noise per coordinate, where a record's contribution has a length of 1
+OracleAt oracle_at(const TheoremConditions& conditions, double clip, double batch, double unit_noise) {
   const TheoremFacts& facts = conditions.facts();
-  const double drawn = facts.gradient_variance / (facts.answering * batch);
-  return {clip, bias_of_clip(*facts.moment, clip), drawn + conditions.dimension() * clip * clip * unit_noise};
+  const MeanOracle oracle = facts.oracle(conditions.dimension());
+  const double drawn = oracle.draw_growth() * facts.gradient_variance / (facts.answering * batch);
+  const double reach = oracle.reach(clip);
+  return {clip, oracle.bias(clip), drawn + oracle.noise_growth() * conditions.dimension() * reach * reach * unit_noise};
 }
 
 /// Returns the risk of an oracle that is asked for so many rounds.
-using RiskOf = std::function<double(const Oracle&, std::uint64_t)>;
+using RiskOf = std::function<double(const OracleAt&, std::uint64_t)>;
 
 /// This finds the clip with which the risk of so many rounds is least.
-/// @param unit_noise of a round's mean, per coordinate, at a clip of 1
+/// @param unit_noise of a round's mean, per coordinate, where a record's contribution has a length of 1
 Rounds with_best_clip(const TheoremConditions& conditions, std::uint64_t rounds, double unit_noise,
                       const RiskOf& risk_of) {
   constexpr double kFarthest = 16.0;  // e-fold, from the moment's bound
@@ -64,7 +66,7 @@ Rounds with_best_clip(const TheoremConditions& conditions, std::uint64_t rounds,
   };
   std::uintmax_t steps = 200;
   const double best = boost::math::tools::brent_find_minima(risk_at, shortest, longest, kBits, steps).first;
-  const Oracle oracle = oracle_at(conditions, stated_clip(clip_at(best)), batch, unit_noise);
+  const OracleAt oracle = oracle_at(conditions, stated_clip(clip_at(best)), batch, unit_noise);
   return {rounds, batch, oracle, risk_of(oracle, rounds)};
 }
 
@@ -75,11 +77,14 @@ Result<Rounds> best_rounds(const TheoremConditions& conditions, const RiskOf& ri
   constexpr double kApart = 1.1;
   constexpr double kPartsMax = 4'000.0;  // of a schedule: @see jobs::parse_algorithm
   const double records = conditions.facts().records;
+  const double groups = conditions.facts().coordinates ? number(conditions.facts().coordinates->groups) : 1.0;
+  if (records < groups)
+    return conditions.refuse(fmt::format("n = {} records, expected one for each of {} groups", records, groups));
   UNDERTONE_TRY(const double whole, conditions.one_pass_noise_variance(records));
   std::uint64_t best = 1;
   double least = std::numeric_limits<double>::infinity();
   double next = 1.0;
-  while (next <= std::min(records, kPartsMax)) {
+  while (next <= std::min(std::floor(records / groups), kPartsMax)) {
     const auto rounds = static_cast<std::uint64_t>(next);
     const double share = records / std::floor(records / next);
     const double risk = with_best_clip(conditions, rounds, whole * share * share, risk_of).risk;
@@ -93,15 +98,21 @@ Result<Rounds> best_rounds(const TheoremConditions& conditions, const RiskOf& ri
 
 /// This writes down the choice's numbers, and by what they were chosen.
 void explain(const TheoremConditions& conditions, const Rounds& best, TheoremChoice& choice) {
-  const MomentBound& moment = *conditions.facts().moment;
+  const MeanOracle oracle = conditions.facts().oracle(conditions.dimension());
+  const bool coordinates = oracle.coordinates().has_value();
   choice.clip = best.oracle.clip;
-  choice.facts.lipschitz = best.oracle.clip;
-  choice.bound = best.risk;
+  choice.facts.lipschitz = oracle.reach(best.oracle.clip);
+  if (oracle.groups() == 1) choice.bound = best.risk;  // what a median is off by is not known
   choice.reasons.push_back(
-      {"clip_norm", best.oracle.clip,
-       "the clip with which the bound is least, from the moment of order " + fmt::format("{:.4g}", moment.order)});
-  choice.reasons.push_back({"bias", best.oracle.bias, "at most r^k/((k-1) C^(k-1)): what clipping moves a mean by"});
-  choice.reasons.push_back({"variance", best.oracle.variance, "of a round's mean: phi^2/(MK) + d sigma^2"});
+      {coordinates ? "threshold" : "clip_norm", best.oracle.clip,
+       fmt::format("the {} with which the bound is least, from the moment of order {:.4g}",
+                   coordinates ? "threshold of every coordinate" : "clip", oracle.moment().order)});
+  choice.reasons.push_back({"bias", best.oracle.bias,
+                            coordinates ? "of the mean, in l2: what cutting every coordinate moves it by at most"
+                                        : "at most r^k/((k-1) C^(k-1)): what clipping moves a mean by"});
+  choice.reasons.push_back({"variance", best.oracle.variance,
+                            oracle.groups() > 1 ? "of the groups' median: pi/2 phi^2/(MK) + pi/2 m d sigma^2"
+                                                : "of a round's mean: phi^2/(MK) + d sigma^2"});
   choice.reasons.push_back({"rounds", number(best.rounds), "those with which the bound is least"});
   choice.reasons.push_back({"batch", best.batch, "floor(n/R): every round a part of its own"});
 }
@@ -128,8 +139,11 @@ Status check_moment(const TheoremConditions& conditions) {
                                          kMomentClipMax, facts.moment->bound));
   if (facts.answering < facts.silos)
     return conditions.refuse("it has no form for rounds in which some silos answer: expected all of them");
-  if (conditions.shuffled()) return conditions.refuse("it is not made for binomial sums yet");
-  return {};
+  if (!facts.shuffled) return {};
+  if (facts.shuffled->reports) return conditions.refuse("its shuffled form is of binomial sums, not of reports");
+  if (facts.coordinates && facts.coordinates->groups > 1)
+    return conditions.refuse("a median of groups is not hidden by shufflers: expected one group, or mode isrl");
+  return conditions.binomial_sums();
 }
 
 double stated_clip(double clip) { return std::strtod(fmt::format("{:.4g}", clip).c_str(), nullptr); }
@@ -140,12 +154,12 @@ Result<TheoremChoice> choose_heavy_tailed_convex(const TheoremConditions& condit
   const double diameter = conditions.facts().diameter;
   const double beta = conditions.facts().smoothness + conditions.problem().regulariser.l2();
   const double reach = conditions.reach();
-  const auto stage_of = [&](const Oracle& oracle, std::uint64_t rounds) {
+  const auto stage_of = [&](const OracleAt& oracle, std::uint64_t rounds) {
     const double spread = std::sqrt(oracle.variance + oracle.bias * oracle.bias);
     return algorithms::AcceleratedStage{rounds,
                                         std::max(2.0 * beta, std::pow(number(rounds), 1.5) * spread / diameter)};
   };
-  const auto risk_of = [&](const Oracle& oracle, std::uint64_t rounds) {
+  const auto risk_of = [&](const OracleAt& oracle, std::uint64_t rounds) {
     return accelerated_risk(stage_of(oracle, rounds), reach, oracle.variance + oracle.bias * oracle.bias, 0.0) +
            oracle.bias * diameter;
   };
@@ -159,7 +173,7 @@ Result<TheoremChoice> choose_heavy_tailed_convex(const TheoremConditions& condit
   choice.reasons.push_back({"upsilon", phase.stages.front().upsilon, "max{2 beta, R^(3/2) sqrt(variance + bias^2)/D}"});
   // r D [1/sqrt n + max{((beta D/r)^(1/4) sqrt d/A)^(4(k-1)/(5k-1)), (sqrt d/A)^((k-1)/k)}], where A is 2 over the root
   // of the noise of one round that reads everything at a clip of 1.
-  const MomentBound& moment = *conditions.facts().moment;
+  const MomentBound moment = conditions.facts().oracle(conditions.dimension()).of_norms();
   UNDERTONE_TRY(const double unit, conditions.one_pass_noise_variance(conditions.facts().records));
   const double k = moment.order;
   const double noise = std::sqrt(conditions.dimension() * unit) / 2.0;
@@ -184,7 +198,7 @@ Result<TheoremChoice> choose_heavy_tailed_strongly_convex(const TheoremCondition
     return conditions.refuse(fmt::format("n = {} records, expected at least 2: a part for each round", facts.records));
   const double mu = facts.strong_convexity;
   const double kappa = beta / mu;
-  const auto risk_of = [&](const Oracle& oracle, std::uint64_t rounds) {
+  const auto risk_of = [&](const OracleAt& oracle, std::uint64_t rounds) {
     if (rounds < 2) return std::numeric_limits<double>::infinity();
     const double last = number(rounds) - 1.0;
     return 32.0 * beta * distance * distance * std::exp(-last / (4.0 * kappa)) + 72.0 * oracle.variance / (mu * last) +
@@ -196,7 +210,7 @@ Result<TheoremChoice> choose_heavy_tailed_strongly_convex(const TheoremCondition
   explain(conditions, best, choice);
   explain_condition(conditions, kappa, choice);
   // r^2/mu (1/n + (sqrt(d kappa ln n)/A)^((2k-2)/k)).
-  const MomentBound& moment = *facts.moment;
+  const MomentBound moment = facts.oracle(conditions.dimension()).of_norms();
   UNDERTONE_TRY(const double unit, conditions.one_pass_noise_variance(facts.records));
   const double log_n = std::log(std::max(2.0, facts.records));
   const double noise = std::sqrt(conditions.dimension() * unit * kappa * log_n) / 2.0;
@@ -213,7 +227,7 @@ Result<TheoremChoice> choose_heavy_tailed_proximal(const TheoremConditions& cond
   const double beta = facts.smoothness;
   // The proximal step takes the l2 regulariser, beside which the objective's constant is less.
   const double mu = proximal_modulus(facts.strong_convexity, conditions.problem().regulariser.l2(), 0.5 / beta);
-  const auto risk_of = [&](const Oracle& oracle, std::uint64_t rounds) {
+  const auto risk_of = [&](const OracleAt& oracle, std::uint64_t rounds) {
     return std::pow(1.0 - mu / (2.0 * beta), number(rounds)) * facts.gap +
            4.0 * (oracle.bias * oracle.bias + oracle.variance) / mu;
   };
@@ -223,7 +237,7 @@ Result<TheoremChoice> choose_heavy_tailed_proximal(const TheoremConditions& cond
   explain(conditions, best, choice);
   choice.reasons.push_back({"step_size", settings.step_size, "1/(2 beta)"});
   explain_condition(conditions, beta / mu, choice);
-  const MomentBound& moment = *facts.moment;
+  const MomentBound moment = facts.oracle(conditions.dimension()).of_norms();
   UNDERTONE_TRY(const double unit, conditions.one_pass_noise_variance(facts.records));
   const double kappa = beta / mu;
   const double log_n = std::log(std::max(2.0, facts.records));

@@ -10,7 +10,8 @@ namespace undertone::theorems {
 /// that the accountant plans.
 /// @pre facts().moment; facts().lipschitz is 1, so that noise is that of a clip of 1
 
-/// Whether the facts have a moment that a clip can follow from, of silos that all answer with the accountant's noise.
+/// Whether the facts have a moment that a clip can follow from, of silos that all answer with the accountant's noise,
+/// or with the coins of binomial sums.
 [[nodiscard]] Status check_moment(const TheoremConditions& conditions);
 
 /// This is clipped accelerated SGD (AC-SA), for convex and smooth losses on a bounded domain. Source: Theorem 59,

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "shared/algorithms/method.hpp"
-#include "shared/theorems/moment_bound.hpp"
+#include "shared/theorems/mean_oracle.hpp"
 
 namespace undertone::theorems {
 
@@ -51,6 +51,13 @@ struct TheoremFacts {
   /// This is there for theorems that choose the clip. `lipschitz` is then 1, and what follows from it is for a clip
   /// of 1.
   std::optional<MomentBound> moment = {};
+  /// The moment is then of every coordinate, and this is how gradients are cut and averaged.
+  std::optional<CoordinateMeans> coordinates = {};
+
+  /// @param dimension of a gradient @pre there is a moment
+  [[nodiscard]] MeanOracle oracle(double dimension) const {
+    return coordinates ? MeanOracle(*moment, dimension, *coordinates) : MeanOracle(*moment, dimension);
+  }
 };
 
 /// The noise that is planned with where a parameter depends on it, and the batches that go with it. Proximal SGD, SVRG

@@ -182,16 +182,51 @@ constexpr Theorem kTheorems[] = {
      choose_staged_tree_frank_wolfe_strongly_convex, kNotShuffled, nullptr, true},
     {TheoremName::LpSgdConvex, "lp_sgd_convex", "Bassily, Guzman and Nandi 2021, Proposition 13",
      TheoremLosses::ConvexWithKinks, choose_lp_sgd_convex},
-    {TheoremName::HeavyTailedConvex, "heavy_tailed_convex", "Theorem 59", TheoremLosses::Convex,
-     choose_heavy_tailed_convex, kNotShuffled, nullptr, false, true},
-    {TheoremName::HeavyTailedStronglyConvex, "heavy_tailed_strongly_convex", "Theorem 61", TheoremLosses::Convex,
-     choose_heavy_tailed_strongly_convex, kNotShuffled, nullptr, false, true},
-    {TheoremName::HeavyTailedProximal, "heavy_tailed_proximal", "Theorem 63", TheoremLosses::Smooth,
-     choose_heavy_tailed_proximal, kNotShuffled, nullptr, false, true},
-    {TheoremName::HeavyTailedLocalized, "heavy_tailed_localized", "Theorem 50", TheoremLosses::ConvexWithKinks,
-     choose_heavy_tailed_localized, kNotShuffled, nullptr, false, true},
-    {TheoremName::HeavyTailedStaged, "heavy_tailed_staged", "Theorem 56", TheoremLosses::ConvexWithKinks,
-     choose_heavy_tailed_staged, kNotShuffled, nullptr, false, true},
+    {TheoremName::HeavyTailedConvex,
+     "heavy_tailed_convex",
+     "Theorem 59",
+     TheoremLosses::Convex,
+     choose_heavy_tailed_convex,
+     {"Theorem 59 by binomial sums, section 4.1.2", choose_heavy_tailed_convex},
+     nullptr,
+     false,
+     true},
+    {TheoremName::HeavyTailedStronglyConvex,
+     "heavy_tailed_strongly_convex",
+     "Theorem 61",
+     TheoremLosses::Convex,
+     choose_heavy_tailed_strongly_convex,
+     {"Theorem 61 by binomial sums, section 4.1.2", choose_heavy_tailed_strongly_convex},
+     nullptr,
+     false,
+     true},
+    {TheoremName::HeavyTailedProximal,
+     "heavy_tailed_proximal",
+     "Theorem 63",
+     TheoremLosses::Smooth,
+     choose_heavy_tailed_proximal,
+     {"Theorem 63 by binomial sums, section 4.1.2", choose_heavy_tailed_proximal},
+     nullptr,
+     false,
+     true},
+    {TheoremName::HeavyTailedLocalized,
+     "heavy_tailed_localized",
+     "Theorem 50",
+     TheoremLosses::ConvexWithKinks,
+     choose_heavy_tailed_localized,
+     {"Theorem 50 by binomial sums, section 4.1.2", choose_heavy_tailed_localized},
+     nullptr,
+     false,
+     true},
+    {TheoremName::HeavyTailedStaged,
+     "heavy_tailed_staged",
+     "Theorem 56",
+     TheoremLosses::ConvexWithKinks,
+     choose_heavy_tailed_staged,
+     {"Theorem 56 by binomial sums, section 4.1.2", choose_heavy_tailed_staged},
+     nullptr,
+     false,
+     true},
 };
 
 constexpr bool in_order() {
@@ -213,10 +248,14 @@ const Theorem& theorem_of(TheoremName name) { return kTheorems[static_cast<std::
 Status shuffled_form(const Theorem& theorem, const ShuffledAnswers& answers) {
   const ShuffledTheorem& form = theorem.shuffled;
   const auto refuse = [&](std::string_view why) {
+    std::string known;
+    for (const Theorem& one : kTheorems)
+      if (one.shuffled.choose != nullptr)
+        known += fmt::format("{}{}{}", known.empty() ? "" : ", ", one.name,
+                             one.shuffled.reports ? " (form \"reports\")" : "");
     return Error{ErrorCode::InvalidArgument,
-                 fmt::format("{}: {}. Of mode \"shuffle\" are minibatch_convex (form \"reports\"), one_pass_convex, "
-                             "one_pass_convex_direct, one_pass_strongly_convex, proximal_sgd, prox_svrg and spider",
-                             form.source == nullptr ? theorem.source : form.source, why)};
+                 fmt::format("{}: {}. Of mode \"shuffle\" are {}",
+                             form.source == nullptr ? theorem.source : form.source, why, known)};
   };
   if (form.choose == nullptr) return refuse(form.refusal);
   if (form.reports && !answers.reports)

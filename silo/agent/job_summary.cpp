@@ -54,7 +54,7 @@ std::string drawn_of(const planning::Release& release) {
         " (on average: each time those that drew this part for themselves, with the work of {} whatever their number)",
         release.rows);
   }
-  if (release.ask.records.slice) {
+  if (release.ask.records.slice && !release.ask.records.slice->whole()) {
     using Cut = releases::Slice::Cut;
     const releases::Slice& slice = *release.ask.records.slice;
     const bool parts = slice.cut == Cut::Equal || (slice.cut == Cut::HalfThenEqual && slice.index > 0);
@@ -266,6 +266,8 @@ std::string describe_reports(const planning::Plan::Segment& segment, const mecha
 
 /// "norm 2", "l_inf norm 2".
 std::string clip_phrase(const releases::Ask& ask) {
+  if (const auto* influence = std::get_if<releases::InfluenceBound>(&ask.bound))
+    return fmt::format("norm {:.4g}, {}", influence->l2().value(), releases::described(*influence));
   const auto* dual = std::get_if<releases::DualBound>(&ask.bound);
   return dual == nullptr ? fmt::format("norm {:.4g}", ask.clip().value())
                          : fmt::format("{} norm {:.4g}", releases::norm_name(dual->exponent()), dual->clip().value());
@@ -338,7 +340,7 @@ std::string describe_segment(const planning::Plan::Segment& segment, const data:
         segment.rounds, means_of(release.ask.kind()), release.records_drawn, block_of(release),
         statistics::score_distance(scores->terms.link),
         release.noise_stddev_of_mean() * static_cast<double>(release.records_drawn), release.ask.dimension);
-  const double stddev = release.noise_stddev_of_mean();
+  const double stddev = release.noise_stddev_of_answer();
   const bool summed = std::holds_alternative<mechanisms::BinomialSum>(release.mechanism);
   const bool laplace = std::holds_alternative<mechanisms::LaplaceLattice>(release.mechanism);
   const auto* generalised = std::get_if<mechanisms::GeneralisedGaussianLattice>(&release.mechanism);
@@ -362,11 +364,14 @@ std::string describe_segment(const planning::Plan::Segment& segment, const data:
                                        release.draws(), of_each)
                          : fmt::format("{} times {} over {} {} {}", segment.rounds, means_of(release.ask.kind()),
                                        release.records_drawn, block, units);
+  if (const std::uint32_t groups = release.ask.groups(); groups > 1)
+    what += fmt::format(", one mean for each of {} groups of {} {} or one more", groups,
+                        release.records_drawn / static_cast<std::int64_t>(groups), units);
   what += drawn_of(release);
   if (release.is_public()) return what + fmt::format(", exactly: their owner declared these {} public", units);
   const std::string noise =
       fmt::format("with {}noise of standard deviation {:.4g} on each of {} numbers{}{}", law, stddev,
-                  release.ask.dimension, summed ? " before other silos' noise is added" : "",
+                  release.answer_size(), summed ? " before other silos' noise is added" : "",
                   release.ask.smoothness() ? at + "; both are less, in proportion, where the two points are near"
                   : release.ask.local()    ? std::string(" of every step")
                                            : at);

@@ -286,6 +286,9 @@ std::string clip_statement(const releases::Bound& bound) {
                    return fmt::format("{} norm {}, which is l2 norm {:.6g} at most",
                                       releases::norm_name(dual.exponent()), dual.clip().value(), dual.l2().value());
                  },
+                 [](const releases::InfluenceBound& influence) {
+                   return fmt::format("norm {:.6g}: {}", influence.l2().value(), releases::described(influence));
+                 },
                  [](const releases::MaxBound& max) { return fmt::format("{} in every coordinate", max.bound.value()); },
                  [](const releases::RangeBound& range) { return fmt::format("[{}, {}]", range.low, range.high); },
                  [](const releases::PairBound& /*map's own*/) { return std::string("what its map allows"); }},

@@ -176,9 +176,11 @@ Status check_answerable(const jobs::Job& job, const releases::Ask& ask) {
     // Of those that nothing but a linear model has an oracle for.
     const bool linear = ask.path() != nullptr || ask.kind() == releases::QuestionKind::Scores ||
                         std::holds_alternative<releases::MinimiserMap>(ask.map) ||
-                        std::holds_alternative<releases::DualBound>(ask.bound) || ask.summed_reports() != nullptr;
+                        std::holds_alternative<releases::DualBound>(ask.bound) ||
+                        std::holds_alternative<releases::InfluenceBound>(ask.bound) || ask.summed_reports() != nullptr;
     if (linear && job.model->linear() == nullptr)
-      return refuse("paths, scores, minimisers, reports and bounds in dual norms are of linear models alone");
+      return refuse(
+          "paths, scores, minimisers, reports, bounds in dual norms and of coordinates are of linear models alone");
     if (const std::string why = misfit_of_fairness(job, ask); !why.empty()) return refuse(why);
     if (const std::string why = misfit_of_scores(job, ask); !why.empty()) return refuse(why);
     if (std::holds_alternative<releases::MinimiserMap>(ask.map) &&

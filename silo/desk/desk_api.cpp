@@ -108,7 +108,7 @@ Json example_of(const planning::Plan& plan, const RunId& run) {
     if (release.is_public() || release.ask.kind() == releases::QuestionKind::Path) continue;
     const Json said = preview::to_json(preview::PlannedRelease{release, segment.rounds, release, 0.0});
     if (!said.contains("noise_stddev_of_mean") || !said["noise_stddev_of_mean"].is_number()) continue;
-    const double noise = said["noise_stddev_of_mean"].get<double>();
+    const double noise = release.noise_stddev_of_answer();  // of groups that of each one's mean
     std::mt19937_64 seeded(run.job[0]);  // the same picture each time: this is no private noise, and of no record
     std::normal_distribution<double> normal(0.0, 1.0);
     Json invented = Json::array();

@@ -82,6 +82,22 @@ class PersonSums final : public RecordSums {
     add_clipped_means(&dual, lattice, drawn, sum, PathTerm{point, point});
   }
 
+  void influenced_gradients(const Eigen::VectorXd& point, const releases::InfluenceBound& influence,
+                            const mechanisms::Lattice& lattice, const Drawn& drawn,
+                            std::span<std::int64_t> sum) override {
+    UNDERTONE_CHECK(!drawn.counted);
+    std::fill(sum.begin(), sum.end(), 0);
+    Eigen::VectorXd mean(model_.dimension());
+    Eigen::VectorXd cut(model_.dimension());
+    for_means(drawn, PathTerm{point, point}, [&](std::span<double> factors, std::span<const std::int64_t> columns) {
+      for (std::size_t i = 0; i < factors.size(); ++i) {
+        mean = factors[i] * means_.col(columns[i]);
+        put_influences(mean, influence, cut);
+        mechanisms::add_clipped(cut, lattice, sum);
+      }
+    });
+  }
+
   void differences(const PointPair& points, const mechanisms::Lattice& lattice, const Drawn& drawn,
                    std::span<std::int64_t> sum) override {
     add_clipped_means(nullptr, lattice, drawn, sum, PathTerm{points.minuend, points.subtrahend, 1.0});

@@ -232,6 +232,17 @@ class LinearSums final : public RecordSums {
     }
   }
 
+  void influenced_gradients(const Eigen::VectorXd& point, const releases::InfluenceBound& influence,
+                            const mechanisms::Lattice& lattice, const Drawn& drawn,
+                            std::span<std::int64_t> sum) override {
+    std::fill(sum.begin(), sum.end(), 0);
+    Eigen::VectorXd cut(model_.dimension());
+    each_gradient(point, drawn, [&](const Eigen::VectorXd& gradient) {
+      put_influences(gradient, influence, cut);
+      mechanisms::add_clipped(cut, lattice, sum);
+    });
+  }
+
   [[nodiscard]] const models::LinearModel* linear() const noexcept override { return &model_; }
 
   void fair_gradients(const Eigen::VectorXd& point, const fairness::FairTerms& terms,
@@ -556,6 +567,16 @@ double clip_before_rounding(const mechanisms::Lattice& lattice, Eigen::Index dim
   return units * lattice.step / loss * (1.0 - 0x1p-40);
 }
 
+void put_influences(const Eigen::Ref<const Eigen::VectorXd>& vector, const releases::InfluenceBound& bound,
+                    Eigen::VectorXd& out) {
+  if (!vector.allFinite()) {
+    out.setZero();
+    return;
+  }
+  for (Eigen::Index j = 0; j < vector.size(); ++j)
+    out[j] = releases::influence_of(bound.influence(), vector[j], bound.threshold());
+}
+
 double RecordSums::DualClip::clipped(double a, double length) const {
   if (std::isnan(a) || std::abs(a) * length <= norm) return a;  // the first adds nothing
   const double cut = norm / length;
@@ -587,6 +608,12 @@ void RecordSums::each_gradient(const Eigen::VectorXd& /*point*/, const Drawn& /*
 void RecordSums::dual_gradients(const Eigen::VectorXd& /*point*/, const DualClip& /*dual*/,
                                 const mechanisms::Lattice& /*lattice*/, const Drawn& /*drawn*/,
                                 std::span<std::int64_t> /*sum*/) {
+  UNDERTONE_CHECK(false);
+}
+
+void RecordSums::influenced_gradients(const Eigen::VectorXd& /*point*/, const releases::InfluenceBound& /*influence*/,
+                                      const mechanisms::Lattice& /*lattice*/, const Drawn& /*drawn*/,
+                                      std::span<std::int64_t> /*sum*/) {
   UNDERTONE_CHECK(false);
 }
 

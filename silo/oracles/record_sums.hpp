@@ -12,6 +12,7 @@
 #include "shared/mechanisms/lattice.hpp"
 #include "shared/mechanisms/selection/clamped_sum.hpp"
 #include "shared/models/model.hpp"
+#include "shared/releases/influence_bound.hpp"
 #include "silo/oracles/person_draw.hpp"
 
 namespace undertone::silo {
@@ -64,6 +65,12 @@ class RecordSums {
   /// others is refused where it is offered, and here the process stops.
   virtual void dual_gradients(const Eigen::VectorXd& point, const DualClip& dual, const mechanisms::Lattice& lattice,
                               const Drawn& drawn, std::span<std::int64_t> sum);
+  /// As `gradients`, each coordinate of a record's cut by itself before the lattice's l2 norm, which it does not
+  /// replace. What is not finite adds nothing. Of linear models, as `dual_gradients`.
+  /// @pre the whole of what is drawn is counted
+  virtual void influenced_gradients(const Eigen::VectorXd& point, const releases::InfluenceBound& influence,
+                                    const mechanisms::Lattice& lattice, const Drawn& drawn,
+                                    std::span<std::int64_t> sum);
   /// Of gradients at a point, clamped coordinate by coordinate: replacing a record moves every coordinate by at most
   /// twice the lattice's levels. @see mechanisms::ClampedSum
   /// @pre each record's gradient is computed for itself, as those of networks are not @param sum [d] out, lattice units
@@ -122,6 +129,10 @@ class RecordSums {
 };
 
 [[nodiscard]] std::unique_ptr<RecordSums> make_record_sums(const models::Model& model);
+
+/// Puts every coordinate's influence, and zeros of a vector that is not finite. @param out [d], as long as the vector
+void put_influences(const Eigen::Ref<const Eigen::VectorXd>& vector, const releases::InfluenceBound& bound,
+                    Eigen::VectorXd& out);
 
 /// A sum as computed, in the lattice's units, each number rounded to the nearest. @param out [numbers]
 void round_to_lattice(const Eigen::VectorXd& numbers, const mechanisms::Lattice& lattice, std::span<std::int64_t> out);

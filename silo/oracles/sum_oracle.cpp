@@ -148,6 +148,8 @@ std::vector<std::int64_t> exact_sum(const queries::Question& question, const pla
                      of_model().clamped_gradients(point, selection->lattice, records, sum);
                    } else if (dual) {
                      of_model().dual_gradients(point, *dual, clipped_to(), records, sum);
+                   } else if (const auto* influence = std::get_if<releases::InfluenceBound>(&release.ask.bound)) {
+                     of_model().influenced_gradients(point, *influence, clipped_to(), records, sum);
                    } else {
                      of_model().gradients(point, clipped_to(), records, sum);
                    }
@@ -337,11 +339,29 @@ queries::Answer draw_beside_public(const queries::Query& query, const planning::
   return queries::SumsBesidePublic{std::move(values)};
 }
 
+/// Answers with the mean of every group, one after the other. A record is in one group, so that replacing it moves one
+/// group's sum, and each sum has noise of its own.
+queries::Answer draw_groups(const queries::Query& query, const planning::Release& planned, const OracleData& data,
+                            RecordSums* sums, const queries::WireLattice& wire, ReleaseStream& stream) {
+  const auto* gaussian = std::get_if<mechanisms::GaussianLattice>(&planned.mechanism);
+  UNDERTONE_CHECK(gaussian != nullptr && planned.ask.records.slice && !planned.sampled() && !planned.reads_bins());
+  std::vector<std::int64_t> values;
+  values.reserve(static_cast<std::size_t>(planned.ask.answer_size()));
+  for (std::uint32_t group = 0; group < planned.ask.groups(); ++group) {
+    DrawnSum drawn = draw_exact_sum(query, planned.of_group(group), data, sums, stream);
+    add_gaussian(*gaussian, stream, drawn.sum);
+    const std::vector<std::int64_t> mean = queries::to_wire(drawn.sum, drawn.release, wire);
+    values.insert(values.end(), mean.begin(), mean.end());
+  }
+  return queries::NoisedSums{std::move(values)};
+}
+
 }  // namespace
 
 queries::Answer draw_and_sum(const queries::Query& query, const planning::Release& planned, const OracleData& data,
                              RecordSums* sums, const queries::WireLattice& wire, ReleaseStream& stream) {
   if (planned.ask.beside_public) return draw_beside_public(query, planned, data, sums, wire, stream);
+  if (planned.ask.groups() > 1) return draw_groups(query, planned, data, sums, wire, stream);
   if (planned.ask.kind() == releases::QuestionKind::LocalRun) {
     UNDERTONE_CHECK(queries::kind_of(query.question) == planned.ask.kind() && sums != nullptr);
     if (std::holds_alternative<releases::LocalChoicesMap>(planned.ask.map))

@@ -158,6 +158,14 @@ std::vector<Objection> objections_to(const Policy& policy, const DatasetFacts& f
         "the job asks for a report of every record by itself, in which a record has no other's company; "
         "policy.local_reports does not allow that");
   }
+  const bool bends = std::any_of(schedule.begin(), schedule.end(), [](const planning::ScheduledRounds& part) {
+    return releases::bends_numbers(part.ask);
+  });
+  if (bends && policy.release_interval.count() == 0) {
+    object(
+        "the job bends records' numbers by a smooth influence, and how long that takes depends on the numbers: "
+        "expected policy.release_interval_ms above 0, and longer than an answer takes, got 0");
+  }
   if (selects && policy.release_interval.count() == 0) {
     object(
         "the job asks for selections, and how long drawing one takes depends on the records: expected "

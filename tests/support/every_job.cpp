@@ -27,6 +27,26 @@ void add_shuffled(Named& out) {
   }
 }
 
+/// Moments of coordinates, with either influence, in groups, of a theorem, of persons and shuffled.
+void add_coordinates(Named& out) {
+  SmallFederation federation;
+  federation.loss = models::Loss::LeastSquares;
+  const auto moments = [](const char* more) {
+    return fmt::format(R"({{"of":"coordinates","order":4,"bound":0.5,"source":"a pilot"{}}})", more);
+  };
+  federation.moments = moments("");
+  out.emplace_back("moments of coordinates", federation.job());
+  out.emplace_back("persons, moments of coordinates", of_persons(federation).dump());
+  SmallFederation groups = federation;
+  groups.moments = moments(R"(,"influence":"smooth","groups":3)");
+  out.emplace_back("moments of coordinates, smooth, in groups", groups.job());
+  groups.algorithm = R"({"theorem":"heavy_tailed_convex","smoothness":10})";
+  out.emplace_back("moments of coordinates, by a theorem", groups.job());
+  federation.equal = true;
+  federation.shuffle = FaultWorlds::shuffle("counts");
+  out.emplace_back("shuffled, moments of coordinates", federation.job());
+}
+
 /// Of persons, where an ask, a bound or a form is of another kind than a worked job's.
 void add_persons(Named& out) {
   const std::set<std::string> kinds = {"lp_sgd",
@@ -119,6 +139,7 @@ std::vector<std::pair<std::string, std::string>> every_job() {
   lengths.statistics = R"({"questions":[{"kind":"gradient_norms","loss":"logistic","bins":6}]})";
   add_statistics(lengths, "totals, lengths of gradients", out);
   add_shuffled(out);
+  add_coordinates(out);
   add_persons(out);
   add_worked(out);
   return out;

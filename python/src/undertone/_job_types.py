@@ -976,6 +976,16 @@ class PrivacyMoments(Section):
     ----------
     order : float
         K of E \|g\|^k <= bound^k, g a record's gradient.
+    of : {"norm", "coordinates"}, optional
+        What the bound is of: the gradient's l2 norm (the default), or every one of its coordinates, each of which
+        is then cut by itself.
+    influence : {"clip", "smooth"}, optional
+        Of coordinates: clip cuts a number at the threshold (the default), smooth bends it there by Catoni's
+        function.
+    groups : int, optional
+        Of coordinates: an odd number of groups of records, each with a noised mean of its own, of which the
+        coordinator takes the median in each coordinate (default 1). It costs no more, and noise and draw vary
+        more.
     bound : float
         In the gradients' own unit, wherever the model is.
     source : str
@@ -985,7 +995,10 @@ class PrivacyMoments(Section):
     order: float
     bound: float
     source: str
-    _keys = ("order", "bound", "source")
+    of: Literal["norm", "coordinates"] | None = None
+    influence: Literal["clip", "smooth"] | None = None
+    groups: int | None = None
+    _keys = ("order", "of", "influence", "groups", "bound", "source")
 
 
 @dataclass(kw_only=True)

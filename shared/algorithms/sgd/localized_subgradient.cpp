@@ -110,7 +110,6 @@ Extent LocalizedSubgradientSettings::extent() const {
 MethodTraits LocalizedSubgradientSettings::traits() const {
   MethodTraits traits;
   traits.takes_subgradients = true;
-  traits.shuffled = false;
   return traits;
 }
 
@@ -181,8 +180,12 @@ planning::Schedule LocalizedSubgradient::schedule(const LocalizedSubgradientSett
         next += part->span;
       }
       releases::Ask ask = shape.gradient(settings.problem.dimension, part, out.size());
-      if (auto* bound = std::get_if<releases::L2Bound>(&ask.bound); bound != nullptr && phase.clip_share < 1.0)
-        bound->clip = clip_of_phase(bound->clip, phase.clip_share);
+      if (phase.clip_share < 1.0) {
+        if (auto* bound = std::get_if<releases::L2Bound>(&ask.bound))
+          bound->clip = clip_of_phase(bound->clip, phase.clip_share);
+        if (const auto* influence = std::get_if<releases::InfluenceBound>(&ask.bound))
+          ask.bound = influence->times(phase.clip_share);
+      }
       out.push_back({std::move(ask), phase.rounds});
     }
   }

@@ -1,6 +1,7 @@
 #include "shared/folds/aggregation.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <gtest/gtest.h>
 #include <random>
@@ -44,6 +45,44 @@ double distances(const std::vector<Weighted>& replies, const Eigen::VectorXd& fr
     sum += static_cast<double>(reply.weight) * (point.cast<double>() - from).norm();
   }
   return sum;
+}
+
+/// Of two silos and three groups of two numbers: the groups' weighted means, then the middle of each coordinate. A
+/// group that is far off moves nothing.
+TEST(GroupsFoldTest, TakesTheMedianOfTheGroupsMeans) {
+  RoundFold fold(GroupsFold(Aggregation{}, 2, 3, kWire));
+  fold.add({1, 10, 5, -7, 1'000'000, 4}, 1);
+  fold.add({4, 10, 5, 2, 1'000'000, 4}, 2);
+  EXPECT_EQ(fold.replies(), 2);
+  const Eigen::VectorXd median = std::get<Mean>(fold.value()).values;
+  ASSERT_EQ(median.size(), 2);
+  EXPECT_DOUBLE_EQ(median[0], 5.0);  // of 3, 5 and a million
+  EXPECT_DOUBLE_EQ(median[1], 4.0);  // of 10, -1 and 4
+}
+
+/// Spec 9: the median moves by no more than one group does.
+TEST(GroupsFoldTest, AMedianMovesNoFartherThanAGroup) {
+  RandomSource random(5);
+  for (int run = 0; run < 200; ++run) {
+    std::vector<std::int64_t> values(15);
+    for (std::int64_t& value : values) value = static_cast<std::int64_t>(random.below(2001)) - 1000;
+    const auto median_of = [&] {
+      RoundFold fold(GroupsFold(Aggregation{}, 3, 5, kWire));
+      fold.add(values, 1);
+      return std::get<Mean>(fold.value()).values;
+    };
+    const Eigen::VectorXd before = median_of();
+    const std::size_t group = random.below(5);
+    std::array<std::int64_t, 3> moved{};
+    for (std::size_t j = 0; j < 3; ++j) {
+      moved[j] = static_cast<std::int64_t>(random.below(100'000)) - 50'000;
+      values[3 * group + j] += moved[j];
+    }
+    const Eigen::VectorXd after = median_of();
+    for (std::size_t j = 0; j < 3; ++j)
+      EXPECT_LE(std::abs(after[static_cast<Eigen::Index>(j)] - before[static_cast<Eigen::Index>(j)]),
+                std::abs(static_cast<double>(moved[j])));
+  }
 }
 
 TEST(AggregationTest, AnyOrderOfArrivalGivesTheSameToTheBit) {

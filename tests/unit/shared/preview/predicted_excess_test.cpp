@@ -45,6 +45,33 @@ TEST(PredictedExcessTest, OfPartsThatDoNotDivideTheRecordsItIsThatOfTheSmallestP
   }
 }
 
+/// A theorem that chose the clip counts what clipping takes away, for silos that count as it reckons; a clip without a
+/// theorem, and a median of groups, have no bound.
+TEST(PredictedExcessTest, OfMomentsItIsTheTheoremsOwnAndOfItsOwnWeights) {
+  tests::SmallFederation federation;
+  federation.loss = models::Loss::LeastSquares;
+  federation.evaluation_every = 0;
+  federation.equal = true;
+  federation.moments = R"({"order":4,"bound":0.5,"source":"a pilot"})";
+  const nlohmann::json plain = nlohmann::json::parse(federation.job());
+  nlohmann::json by_theorem = plain;
+  by_theorem["algorithm"] = {{"theorem", "heavy_tailed_convex"}, {"smoothness", 10}};
+  const auto predicted = [](const nlohmann::json& text) {
+    const jobs::Job job = jobs::parse_job(text.dump(), "job.json").value();
+    return predicted_excess(job, jobs::plans_of(job).value());
+  };
+  EXPECT_FALSE(predicted(plain));
+  const std::optional<algorithms::RiskBound> alike = predicted(by_theorem);
+  ASSERT_TRUE(alike);
+  EXPECT_EQ(alike->bound, *jobs::parse_job(by_theorem.dump(), "job.json").value().theorem->bound);
+  nlohmann::json heavier = by_theorem;
+  heavier["cohort"][0]["weight"] = 100;
+  EXPECT_FALSE(predicted(heavier));
+  nlohmann::json groups = by_theorem;
+  groups["privacy"]["moments"].update({{"of", "coordinates"}, {"groups", 3}});
+  EXPECT_FALSE(predicted(groups));
+}
+
 jobs::Job theorem_job(const char* name, nlohmann::json constants, double bound) {
   tests::SmallFederation federation;
   federation.regulariser = R"({"kind":"none"})";

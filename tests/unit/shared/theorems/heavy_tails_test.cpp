@@ -14,6 +14,7 @@
 #include "shared/base/random_source.hpp"
 #include "shared/jobs/planner.hpp"
 #include "shared/theorems/theorem_parameters.hpp"
+#include "tests/support/fault_world.hpp"
 #include "tests/support/small_federation.hpp"
 
 /// These tests are of clips by a moment of the records' gradients. Source: spec heavy-tailed.
@@ -441,11 +442,204 @@ TEST(MomentClipTest, AJobSaysAMomentAndGetsTheClipThatItsNoiseAsksFor) {
     noise += std::pow(static_cast<double>(member.weight) / weights * own, 2);
   }
   const double signal = 2.0 * clip / std::sqrt(noise);
-  const double best = balanced_clip(job.moments->bound, signal, static_cast<double>(job.model->dimension()));
+  const double best = balanced_clip(job.moments->oracle.moment(), signal, static_cast<double>(job.model->dimension()));
   EXPECT_NEAR(clip / best, 1.0, 1e-3);  // four digits of it are stated
   EXPECT_NE(jobs::described(*job.moments).find("a pilot of last year"), std::string::npos);
   // The order counts too.
   EXPECT_NE(jobs::parse_job(job_with_moments(2.0).dump(), "job").value().clip().value(), clip);
+}
+
+nlohmann::json job_of_coordinates(const nlohmann::json& more = nlohmann::json::object()) {
+  nlohmann::json job = job_with_moments();
+  job["privacy"]["moments"]["of"] = "coordinates";
+  job["privacy"]["moments"].update(more);
+  return job;
+}
+
+std::string refusal_of(const nlohmann::json& job) {
+  const Result<jobs::Job> read = jobs::parse_job(job.dump(), "job");
+  return read ? "" : read.error().message;
+}
+
+/// The threshold makes bias^2 and the variance of the plan's own noise least, whatever cuts and however many groups.
+TEST(CoordinateMomentTest, AJobGetsTheThresholdThatItsNoiseAsksFor) {
+  double before = 0.0;
+  for (const nlohmann::json& more :
+       {nlohmann::json::object(), nlohmann::json{{"influence", "smooth"}}, nlohmann::json{{"groups", 5}}}) {
+    const jobs::Job job = jobs::parse_job(job_of_coordinates(more).dump(), "job").value();
+    const auto& bound = std::get<releases::InfluenceBound>(job.bound);
+    const MeanOracle& oracle = job.moments->oracle;
+    EXPECT_EQ(job.moments->clip, bound.threshold());
+    EXPECT_NE(bound.threshold(), before);
+    before = bound.threshold();
+    EXPECT_NEAR(bound.l2().value(), oracle.reach(bound.threshold()), 1e-9);
+    const auto plans = jobs::plans_of(job).value();
+    double weights = 0.0;
+    for (const jobs::CohortMember& member : job.cohort) weights += static_cast<double>(member.weight);
+    double noise = 0.0;
+    for (const jobs::CohortMember& member : job.cohort) {
+      const planning::Release& release = plans.at(member.facts.silo).segments().front().release;
+      EXPECT_EQ(release.answer_size(), static_cast<Eigen::Index>(bound.groups()) * job.model->dimension());
+      // What the noise of the whole sum would be on the mean of all records.
+      const double own = mechanisms::noise_stddev_of_sum(release.mechanism, release.records_drawn) /
+                         static_cast<double>(release.records_drawn);
+      noise += std::pow(static_cast<double>(member.weight) / weights * own, 2);
+    }
+    const double signal = 2.0 * bound.l2().value() / std::sqrt(noise);
+    EXPECT_NEAR(bound.threshold() / oracle.balanced_threshold(signal), 1.0, 1e-3);
+    EXPECT_NE(jobs::described(*job.moments).find("in every coordinate"), std::string::npos);
+  }
+}
+
+/// The theorems take the oracle's own bias and variance: more groups, more rounds' noise, a larger bound.
+TEST(CoordinateMomentTest, TheoremsTakeWhatTheOracleSaysOfItself) {
+  for (const TheoremName name :
+       {TheoremName::HeavyTailedConvex, TheoremName::HeavyTailedStronglyConvex, TheoremName::HeavyTailedProximal}) {
+    TheoremFacts facts = heavy_facts(4.0, 1.0);
+    constexpr Eigen::Index kDimension = 50;
+    const double by_norm = *chosen(name, facts, kDimension).value().bound;
+    // A moment of coordinates that says as much of norms.
+    facts.moment->bound /= std::sqrt(static_cast<double>(kDimension));
+    facts.coordinates = CoordinateMeans{releases::Influence::Clip, 1};
+    const TheoremChoice clip = chosen(name, facts, kDimension).value();
+    EXPECT_NEAR(*clip.bound / by_norm, 1.0, 1e-3) << to_string(name);
+    facts.coordinates->influence = releases::Influence::Smooth;
+    const double smooth = *chosen(name, facts, kDimension).value().bound;
+    EXPECT_GT(smooth, *clip.bound) << to_string(name);
+    // A median's rounds have more noise, so that fewer records are cut; what it is off by no bound says.
+    facts.coordinates = CoordinateMeans{releases::Influence::Clip, 9};
+    const TheoremChoice median = chosen(name, facts, kDimension).value();
+    EXPECT_FALSE(median.bound.has_value()) << to_string(name);
+    EXPECT_NE(*median.clip, *clip.clip) << to_string(name);
+    facts.records = 8.0;
+    EXPECT_FALSE(chosen(name, facts, kDimension)) << to_string(name);
+  }
+}
+
+/// A shuffled total hides a record among all silos' coins, so that every theorem promises more than silos' own noise
+/// allows, and asks for a longer clip.
+TEST(ShuffledMomentTest, TheoremsHaveAShuffledForm) {
+  for (const TheoremName name :
+       {TheoremName::HeavyTailedConvex, TheoremName::HeavyTailedStronglyConvex, TheoremName::HeavyTailedProximal,
+        TheoremName::HeavyTailedLocalized, TheoremName::HeavyTailedStaged}) {
+    SCOPED_TRACE(to_string(name));
+    TheoremFacts facts = heavy_facts(4.0, 1.0);
+    const TheoremChoice own = chosen(name, facts).value();
+    facts.shuffled = ShuffledAnswers{4.0, false};
+    const Result<TheoremChoice> mixed = chosen(name, facts);
+    ASSERT_TRUE(mixed) << mixed.error().message;
+    EXPECT_LT(*mixed->bound, *own.bound);
+    EXPECT_GT(*mixed->clip, *own.clip);
+    facts.shuffled->reports = true;
+    EXPECT_FALSE(chosen(name, facts));
+    facts.shuffled->reports = false;
+    facts.coordinates = CoordinateMeans{releases::Influence::Clip, 3};
+    EXPECT_FALSE(chosen(name, facts));
+  }
+}
+
+nlohmann::json shuffled_job(const nlohmann::json& moments, const char* form = "counts") {
+  tests::SmallFederation federation;
+  federation.loss = models::Loss::LeastSquares;
+  federation.evaluation_every = 0;
+  federation.equal = true;
+  federation.shuffle = tests::FaultWorlds::shuffle(form);
+  federation.moments = moments.dump();
+  return nlohmann::json::parse(federation.job());
+}
+
+/// The threshold is that of the plan's own coins, which the formula knows to a few parts in a hundred.
+TEST(ShuffledMomentTest, AJobGetsTheThresholdThatItsCoinsAskFor) {
+  for (const nlohmann::json& more : {nlohmann::json::object(), nlohmann::json{{"of", "coordinates"}},
+                                     nlohmann::json{{"of", "coordinates"}, {"influence", "smooth"}}}) {
+    nlohmann::json moments = {{"order", 4}, {"bound", 0.5}, {"source", "a pilot"}};
+    moments.update(more);
+    const Result<jobs::Job> job = jobs::parse_job(shuffled_job(moments).dump(), "job");
+    ASSERT_TRUE(job) << job.error().message;
+    const planning::Plan plan = jobs::plan_of(*job, job->cohort.front()).value();
+    const planning::Release& release = plan.segments().front().release;
+    const MeanOracle& oracle = job->moments->oracle;
+    // Of each silo's coins; the mean over alike silos has less by the root of their number.
+    const double noise = release.noise_stddev_of_mean() / std::sqrt(static_cast<double>(job->cohort.size()));
+    const double signal = 2.0 * oracle.reach(job->moments->clip) / noise;
+    EXPECT_NEAR(job->moments->clip / oracle.balanced_threshold(signal), 1.0, 0.1) << more;
+  }
+  const auto said = [&](const nlohmann::json& moments, const char* form) {
+    const Result<jobs::Job> job = jobs::parse_job(shuffled_job(moments, form).dump(), "job");
+    return job ? std::string() : job.error().message;
+  };
+  const nlohmann::json norms = {{"order", 4}, {"bound", 0.5}, {"source", "a pilot"}};
+  EXPECT_NE(said(norms, "reports").find("beside shuffled reports"), std::string::npos);
+  nlohmann::json groups = norms;
+  groups.update({{"of", "coordinates"}, {"groups", 3}});
+  EXPECT_NE(said(groups, "counts").find("not hidden by shufflers"), std::string::npos);
+}
+
+/// A phase's share of the threshold is planned like one of a clip.
+TEST(CoordinateMomentTest, APhaseHasItsShareOfTheThreshold) {
+  nlohmann::json job = job_of_coordinates();
+  job["algorithm"] = {{"kind", "regularised_subgradient"},
+                      {"rounds", 4},
+                      {"step_size", 0.25},
+                      {"proximity", 0.5},
+                      {"clip_share", 0.1},
+                      {"draw_fraction", 1}};
+  const Result<jobs::Job> read = jobs::parse_job(job.dump(), "job");
+  ASSERT_TRUE(read) << read.error().message;
+  const planning::Plan plan = jobs::plan_of(*read, read->cohort.front()).value();
+  const auto& bound = std::get<releases::InfluenceBound>(plan.segments().front().release.ask.bound);
+  EXPECT_NEAR(bound.threshold(), 0.1 * read->moments->clip, 1e-12);
+  EXPECT_NEAR(bound.l2().value(), 0.1 * std::get<releases::InfluenceBound>(read->bound).l2().value(), 1e-9);
+  EXPECT_NEAR(read->moments->shortest, bound.threshold(), 1e-12);
+}
+
+TEST(CoordinateMomentTest, WhatDoesNotGoWithCoordinatesIsRefusedInWords) {
+  for (const char* model : {R"({"kind":"softmax"})", R"({"kind":"moments"})"}) {
+    tests::SmallFederation federation;
+    federation.model = model;
+    federation.evaluation_every = 0;
+    federation.moments = R"({"of":"coordinates","order":4,"bound":1,"source":"a pilot"})";
+    const Result<jobs::Job> other = jobs::parse_job(federation.job(), "job");
+    ASSERT_FALSE(other) << model;
+    EXPECT_NE(other.error().message.find("/privacy/moments/of: expected \"norm\", or a linear model"),
+              std::string::npos)
+        << other.error().message;
+  }
+  EXPECT_EQ(refusal_of(job_of_coordinates()), "");
+  EXPECT_NE(refusal_of(job_of_coordinates({{"groups", 4}})).find("expected an odd number, got 4"), std::string::npos);
+  EXPECT_NE(refusal_of(job_of_coordinates({{"groups", 257}})).find("/privacy/moments/groups"), std::string::npos);
+  nlohmann::json norms = job_with_moments();
+  norms["privacy"]["moments"]["groups"] = 3;
+  EXPECT_NE(refusal_of(norms).find("the moment is of norms"), std::string::npos);
+  nlohmann::json robust = job_of_coordinates({{"groups", 3}});
+  robust["aggregation"] = {{"kind", "geometric_median"}};
+  EXPECT_NE(refusal_of(robust).find("beside 3 groups"), std::string::npos);
+  nlohmann::json kinks = job_of_coordinates();
+  kinks["algorithm"] = {{"theorem", "heavy_tailed_localized"}};
+  kinks["regulariser"] = {{"kind", "none"}};
+  EXPECT_NE(refusal_of(kinks).find("expected a moment of norms"), std::string::npos) << refusal_of(kinks);
+  // Parts of fewer records than groups.
+  nlohmann::json few = job_of_coordinates({{"groups", 255}});
+  const Result<jobs::Job> read = jobs::parse_job(few.dump(), "job");
+  ASSERT_TRUE(read) << read.error().message;
+  const auto plans = jobs::plans_of(*read);
+  ASSERT_FALSE(plans);
+  EXPECT_NE(plans.error().message.find("make no 255 groups"), std::string::npos) << plans.error().message;
+}
+
+/// Every number at its extremes: a job is refused, or its clip and its bound are numbers.
+TEST(CoordinateMomentTest, ExtremeNumbersAreRefusedOrPlanned) {
+  for (const double order : {2.0, 2.0000001, 64.0})
+    for (const double bound : {1e-9, 1.0, 1e9})
+      for (const char* influence : {"clip", "smooth"})
+        for (const int groups : {1, 3}) {
+          const nlohmann::json job =
+              job_of_coordinates({{"order", order}, {"bound", bound}, {"influence", influence}, {"groups", groups}});
+          const Result<jobs::Job> read = jobs::parse_job(job.dump(), "job");
+          if (!read) continue;
+          EXPECT_TRUE(std::isfinite(read->moments->clip) && read->moments->clip > 0.0);
+          EXPECT_TRUE(std::isfinite(read->moments->bias));
+        }
 }
 
 /// What counts of a promise is how much noise keeps it: a rho with the shift of an epsilon and a delta has their clip.

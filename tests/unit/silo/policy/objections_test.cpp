@@ -69,6 +69,16 @@ void expect_intervals(const jobs::Job& job) {
   EXPECT_TRUE(objections_to(policy, own, job, member, job.noise).empty());
 }
 
+TEST(ObjectionsTest, SmoothInfluencesNeedThemToo) {
+  const std::string file = std::string(UNDERTONE_SOURCE_DIR) + "/configs/jobs/breast-cancer.json";
+  nlohmann::json job = nlohmann::json::parse(read_file(file, jobs::kJobBytesMax).value());
+  job["privacy"].erase("clip_norm");
+  job["algorithm"]["draw_fraction"] = 1;
+  job["privacy"]["moments"] = {
+      {"of", "coordinates"}, {"order", 4}, {"bound", 0.3}, {"influence", "smooth"}, {"source", "a pilot"}};
+  expect_intervals(jobs::parse_job(job.dump(), file).value());
+}
+
 TEST(ObjectionsTest, SelectionsNeedRepliesThatLeaveAtIntervals) {
   const std::string file = std::string(UNDERTONE_SOURCE_DIR) + "/configs/jobs/breast-cancer-lasso.json";
   nlohmann::json lasso = nlohmann::json::parse(read_file(file, jobs::kJobBytesMax).value());
