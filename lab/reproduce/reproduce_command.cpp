@@ -6,9 +6,11 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 
+#include "lab/reproduce/costs_figure.hpp"
 #include "lab/reproduce/dimension_figure.hpp"
 #include "lab/reproduce/fairness_figure.hpp"
 #include "lab/reproduce/figure_report.hpp"
+#include "lab/reproduce/heavy_figure.hpp"
 #include "lab/reproduce/private_fairness_figure.hpp"
 #include "lab/reproduce/public_figure.hpp"
 #include "lab/reproduce/rate_maps.hpp"
@@ -221,6 +223,14 @@ constexpr OwnFigure kOwn[] = {
     {kDimensionFigure,
      [](const ReproduceRequest& request) {
        return reproduce_dimensions(shortened(dimension_figure(request.size), request), request);
+     }},
+    {kCostsFigure,
+     [](const ReproduceRequest& request) {
+       return reproduce_costs(shortened(costs_figure(request.size), request), request);
+     }},
+    {kHeavyFigure,
+     [](const ReproduceRequest& request) {
+       return reproduce_heavy(shortened(heavy_figure(request.size), request), request);
      }},
     {kPublicFigure,
      [](const ReproduceRequest& request) {

@@ -24,7 +24,7 @@ inline void expect_twice_alike(const std::string& name, const std::function<Stat
     ASSERT_TRUE(done) << done.error().message;
   }
   std::string picture = name;
-  picture.replace(picture.find('.'), 1, "_");
+  if (const std::size_t dot = picture.find('.'); dot != std::string::npos) picture.replace(dot, 1, "_");
   for (const std::string& file :
        {name + ".jsonl", name + ".md", name + ".table.csv", picture + ".csv", picture + ".svg"})
     EXPECT_EQ(read_file(one.path() / file, 1U << 22U).value(), read_file(two.path() / file, 1U << 22U).value()) << file;
