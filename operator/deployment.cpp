@@ -167,10 +167,10 @@ Json silo_config(const jobs::Job& job, const Json& job_document, const jobs::Coh
   if (std::any_of(schedule.begin(), schedule.end(),
                   [](const planning::ScheduledRounds& part) { return part.ask.reports() != nullptr; }))
     out["policy"]["local_reports"] = true;
-  // How long a choice takes, or a sum over a secret part, depends on the records: the policy has to hold such replies
-  // to an interval.
+  // How long a choice takes, a smooth influence or a sum over a secret part, depends on the records: the policy has to
+  // hold such replies to an interval.
   const bool choices = std::any_of(schedule.begin(), schedule.end(), [](const planning::ScheduledRounds& part) {
-    return releases::time_depends_on_records(part.ask);
+    return releases::needs_interval(part.ask);
   });
   if (secret_parts || choices) out["policy"]["release_interval_ms"] = 50;
   if (job.shuffle) {

@@ -276,7 +276,7 @@ double answer_seconds(const jobs::Job& job, const planning::Plan& plan) {
 bool answers_are_held(const jobs::Job& job, const planning::Plan& plan) {
   return job.parts != releases::Slice::Assignment::Permutation ||
          std::any_of(plan.segments().begin(), plan.segments().end(), [](const planning::Plan::Segment& segment) {
-           return releases::time_depends_on_records(segment.release.ask);
+           return releases::needs_interval(segment.release.ask);
          });
 }
 

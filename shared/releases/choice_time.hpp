@@ -18,4 +18,9 @@ namespace undertone::releases {
   return influence != nullptr && influence->influence() == Influence::Smooth;
 }
 
+/// Whether policies take such an answer with a release interval alone.
+[[nodiscard]] inline bool needs_interval(const Ask& ask) noexcept {
+  return time_depends_on_records(ask) || bends_numbers(ask);
+}
+
 }  // namespace undertone::releases
