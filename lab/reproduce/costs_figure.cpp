@@ -55,7 +55,7 @@ const CostsData& costs_data(const std::string& name) {
   return name == "insurance" ? insurance : parkinsons;
 }
 
-/// Of one repetition of a data set: how many records each silo has to train on.
+/// This says how many records each silo has to train on and holds out, in one repetition of a data set.
 struct CostsSizes {
   std::vector<std::int64_t> records;
   std::vector<std::int64_t> holdouts;
@@ -74,7 +74,7 @@ CostsSizes sizes_of(const std::string& name) {
   return out;
 }
 
-/// What all of the figure's jobs have in common. @param rho of every record's promise
+/// Returns what all of the figure's jobs have in common. @param rho of every record's promise
 CostsJson common_job(const std::string& name, double rho, std::uint64_t seed) {
   CostsJson job = {{"format", "undertone.job/1"}, {"name", std::string(kCostsFigure)}};
   job["data"] = CostsJson::parse(costs_data(name).schema);

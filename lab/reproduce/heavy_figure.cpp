@@ -340,7 +340,7 @@ std::string run_rows(const HeavyPoints& points) {
     out += fmt::format("| {} |", to_string(kHeavyMethods[method]));
     for (const auto& [n, repetitions] : row) out += fmt::format(" {:.3g} |", HeavyPoints::mean_of(repetitions, 0));
     const double slope = HeavyPoints::slope(row, [](double n, const auto&) { return n; });
-    // Of the theorem's own rate, logarithms and all.
+    // Theory is the slope of the theorem's own rate, with its logarithms.
     std::vector<double> sizes;
     std::vector<double> rates;
     for (const auto& [n, repetitions] : row) {
@@ -476,7 +476,7 @@ Result<HeavyMean> heavy_mean(HeavyLaw law, HeavyOracle oracle, double order, std
   const double index = order + kTailBeyond;
   const double root = std::sqrt(d);
   const double moment = std::pow(pareto_moment(index, order), 1.0 / order);
-  // Of norms it is exact where a record is wild as a whole, and by Minkowski's inequality at most as much otherwise.
+  // The moment of norms is exact where a record is wild as a whole; otherwise Minkowski's inequality bounds it by this.
   const theorems::MomentBound norms{order, moment};
   const theorems::MomentBound coordinates{order, moment / root};
   const Eigen::MatrixXd drawn =

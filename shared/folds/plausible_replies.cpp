@@ -151,7 +151,7 @@ PlausibleReplies::Bound PlausibleReplies::bound_of(const planning::Release& rele
   const double scale = ask.local() != nullptr ? ask.local()->step_size : 1.0;
   // Of bins a sum may hold more records than it is divided by.
   const double most = static_cast<double>(release.records_max()) / static_cast<double>(release.records_drawn);
-  // Of groups the blocks are as many vectors, each within the same length.
+  // An answer of groups has a block for each of them, and every block is within the same length.
   const double blocks = std::sqrt(static_cast<double>(ask.groups()));
   bound.reach = steps * scale * ask.reach() * most * blocks;
   if (const auto* noise = std::get_if<mechanisms::GeneralisedGaussianLattice>(&release.mechanism)) {

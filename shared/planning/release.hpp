@@ -48,11 +48,11 @@ struct Release {
   [[nodiscard]] releases::Cost cost_of_draw() const { return mechanisms::cost_of(mechanism); }
   /// The sum of all its draws: what a message costs where a record is in every one of them.
   [[nodiscard]] releases::Cost cost() const;
-  /// Of the noise on each coordinate of one silo's mean, real units: a local run's of each step. Of groups it is an
-  /// upper bound of what is left in the median of their means.
+  /// Returns the standard deviation of the noise on each coordinate of one silo's mean, in real units: of a local run
+  /// that of each step, and of groups an upper bound of what the median of their means has.
   /// @see mechanisms::noise_stddev_of_sum
   [[nodiscard]] double noise_stddev_of_mean() const;
-  /// Of the noise on each number of an answer: of groups that on the mean of the smallest.
+  /// Returns that of the noise on each number of an answer: of groups that on the mean of the smallest group.
   [[nodiscard]] double noise_stddev_of_answer() const;
   /// Whether the records are in bins that each of them drew for itself, so that their number is secret.
   [[nodiscard]] bool reads_bins() const noexcept {

@@ -161,9 +161,9 @@ void print_moments(const jobs::Job& job, double noise_stddev) {
     return;
   }
   const bool groups = said.contains("groups") && said["groups"].get<std::uint32_t>() > 1;
-  fmt::print("    a {} mean is off by {:.4g} at most for being {}, and {} by {:.4g} for the noise{}\n",
+  fmt::print("    a {} mean is off by {:.4g} at most for being {}, and {}by {:.4g} for the noise{}\n",
              groups ? "group's" : "round's", said["bias"].get<double>(), said.contains("threshold") ? "cut" : "clipped",
-             groups ? "the median of all groups" : "it", said["noise"].get<double>(),
+             groups ? "the median of all groups " : "", said["noise"].get<double>(),
              groups ? ". Where tails are on one side the median of groups is off by more: no bound is claimed" : "");
   for (const Json& other : said["others"])
     fmt::print("    if the same bound held at order {:.4g}: {} {:.4g}, {:.4g} and {:.4g}\n",
