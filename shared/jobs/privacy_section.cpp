@@ -172,7 +172,7 @@ releases::Bound bound_of(const Privacy& privacy, const algorithms::Method& metho
   if (by_coordinate) return releases::MaxBound{*releases::CoordinateBound::create(wanted.value_or(1.0))};
   if (privacy.moments && privacy.moments->coordinates) {
     const theorems::CoordinateMeans& means = *privacy.moments->coordinates;
-    constexpr Eigen::Index kNumbersMax = Eigen::Index{1} << 22;  // of an answer
+    constexpr Eigen::Index kNumbersMax = Eigen::Index{1} << 20;  // of an answer, whose medians a coordinator takes
     if (static_cast<Eigen::Index>(means.groups) * method->problem().dimension > kNumbersMax)
       problems.add(means.groups > 1 ? "/privacy/moments/groups" : "/privacy/moments/of",
                    fmt::format("an answer has {} numbers for each of {} groups, expected at most {} in all",

@@ -606,6 +606,11 @@ TEST(CoordinateMomentTest, WhatDoesNotGoWithCoordinatesIsRefusedInWords) {
         << other.error().message;
   }
   EXPECT_EQ(refusal_of(job_of_coordinates()), "");
+  tests::SmallFederation wide;  // 255 groups of 4,201 numbers are more than 2^20
+  wide.features = 4'200;
+  wide.evaluation_every = 0;
+  wide.moments = R"({"of":"coordinates","order":4,"bound":1,"groups":255,"source":"a pilot"})";
+  EXPECT_NE(refusal_of(nlohmann::json::parse(wide.job())).find("expected at most 1048576 in all"), std::string::npos);
   EXPECT_NE(refusal_of(job_of_coordinates({{"groups", 4}})).find("expected an odd number, got 4"), std::string::npos);
   EXPECT_NE(refusal_of(job_of_coordinates({{"groups", 257}})).find("/privacy/moments/groups"), std::string::npos);
   nlohmann::json norms = job_with_moments();
