@@ -158,6 +158,11 @@ class Browser:
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
                                     {"width": pixels, "height": 900, "deviceScaleFactor": 1, "mobile": False})
 
+    def fits(self, pixels: int, page: str) -> None:
+        """The page needs no scrolling sideways. A chart takes its new size after the frame that follows the window's."""
+        until(lambda: self.run("return document.documentElement.scrollWidth") <= pixels,
+              f"{page} fits {pixels} pixels (it had {self.run('return document.documentElement.scrollWidth')} at first)", most=10)
+
     def barriers(self) -> list[str]:
         """What axe-core finds against WCAG 2 AA on the page as it is."""
         self.driver.execute_script(self.axe)
