@@ -33,9 +33,13 @@ endif()
 
 set(UNDERTONE_FUZZ_SANITIZERS "address,undefined" CACHE STRING "Sanitizers of the libFuzzer targets: none is several times as fast")
 if(UNDERTONE_FUZZ)
-  add_compile_options(-fsanitize=fuzzer-no-link -fno-omit-frame-pointer)
+  add_compile_options(-fno-omit-frame-pointer)
   add_compile_definitions(_GLIBCXX_ASSERTIONS)
-  if(UNDERTONE_FUZZ_SANITIZERS)
+  if(NOT UNDERTONE_FUZZ_SANITIZERS)
+    # What is reached is counted, and comparisons are not traced, which takes a quarter of a fast fuzzer's time.
+    add_compile_options(-fsanitize-coverage=inline-8bit-counters,pc-table)
+  else()
+    add_compile_options(-fsanitize=fuzzer-no-link)
     add_compile_options(-fsanitize=${UNDERTONE_FUZZ_SANITIZERS} -fno-sanitize-recover=all)
     add_compile_options(-fno-sanitize=function)  # as above: it cannot stand before a coroutine
     add_link_options(-fsanitize=${UNDERTONE_FUZZ_SANITIZERS})

@@ -5,6 +5,7 @@
 #include "coordinator/jobs/job_service.hpp"
 #include "shared/sealed/sealed_reply.hpp"
 #include "tests/fuzz/input.hpp"
+#include "tests/fuzz/reused_database.hpp"
 #include "tests/fuzz/target.hpp"
 #include "tests/support/fault_world.hpp"
 #include "tests/support/long_advance.hpp"
@@ -57,6 +58,7 @@ struct Submitted {
   std::vector<std::string> prepared;
   std::vector<RunId> runs;
   tests::KnownPlans known_plans;
+  ReusedDatabase database;
 };
 
 /// A coordinator and everything that it ever said. It dies between any two events; its store survives.
@@ -298,7 +300,7 @@ class World {
   ServiceLimits limits_;
   std::int64_t clock_ = 1'763'716'143;
   TimePoint now_{};
-  store::Database database_ = store::Database::in_memory().value();
+  store::Database& database_ = submitted_.database.emptied();
   RunStore store_ = RunStore::open(database_).value();
   std::optional<JobService> service_;
   std::set<SiloId> connected_;

@@ -4,6 +4,7 @@
 #include "silo/agent/silo_machine.hpp"
 #include "silo/oracles/test_randomness.hpp"
 #include "tests/fuzz/input.hpp"
+#include "tests/fuzz/reused_database.hpp"
 #include "tests/fuzz/target.hpp"
 #include "tests/support/fault_world.hpp"
 #include "tests/support/memory_head.hpp"
@@ -42,12 +43,18 @@ struct Offered {
   std::vector<RunId> runs;
   std::vector<planning::Plan> plans;
   tests::KnownPlans known_plans;
+  ReusedDatabase database;
+  ReusedDatabase desk_database;
 };
 
 /// A silo, and everything that ever left it. The process may die between any two events.
 class World {
  public:
-  World(Offered& offered, std::uint8_t how) : offered_(offered), policy_(tests::generous_policy()) {
+  World(Offered& offered, std::uint8_t how)
+      : offered_(offered),
+        policy_(tests::generous_policy()),
+        database_(offered.database.emptied()),
+        desk_database_(offered.desk_database.emptied()) {
     policy_.approval = (how & 1U) != 0 ? Approval::Manual : Approval::Automatic;
     protocol_ = 1 + (how >> 1U) % 3U;
     if ((how & 8U) != 0) policy_.total.epsilon = *releases::EpsilonAmount::rounded_down(2.0);  // of two jobs at most
@@ -204,8 +211,8 @@ class World {
   Policy policy_;
   std::uint32_t protocol_ = 1;
   const SigningKey key_ = SigningKey::from_seed(std::string(32, 's')).value();
-  store::Database database_ = store::Database::in_memory().value();
-  store::Database desk_database_ = store::Database::in_memory().value();
+  store::Database& database_;
+  store::Database& desk_database_;
   tests::MemoryHead head_;
   TestRandomness randomness_{1, offered_.silo.id};
   std::unique_ptr<Ledger> ledger_;
