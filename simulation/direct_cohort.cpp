@@ -37,7 +37,7 @@ silo::RecordPlaces places_of(const DirectCohort::Setup& setup, const DirectCohor
   if (slice == member.releases.end()) return {};
   silo::TestRandomness randomness(setup.seed, member.id);
   const silo::PermutationName name{setup.run, releases::Block::Training, {}, pass};
-  const std::int64_t records = member.dataset->training.count();
+  const std::int64_t records = member.dataset->count(releases::Block::Training);
   return slice->release.reads_bins() ? silo::RecordPlaces::binned(randomness.bins(name, records))
                                      : silo::RecordPlaces::permuted(randomness.permutation(name, records));
 }
@@ -59,7 +59,7 @@ std::optional<silo::PersonDraw> person_draw(const DirectCohort::Setup& setup, co
 
 bool fits(const DirectCohort::Member& member) {
   return std::all_of(member.releases.begin(), member.releases.end(), [&](const planning::Plan::Segment& segment) {
-    return segment.release.block_records == member.dataset->of(segment.release.ask.records.block).count();
+    return segment.release.block_records == member.dataset->count(segment.release.ask.records.block);
   });
 }
 
@@ -92,13 +92,14 @@ Result<PlannedCohort> plan_cohort(const jobs::Job& job, const std::vector<Simula
     const jobs::CohortMember* member = job.member(silo.id);
     if (member == nullptr)
       return Error{ErrorCode::InvalidArgument, fmt::format("the job's cohort has no silo \"{}\"", silo.id.name())};
-    if (silo.dataset.training.count() != member->facts.records ||
-        silo.dataset.holdout.count() != member->facts.holdout_records ||
-        silo.dataset.public_records.count() != member->facts.public_records) {
-      return Error{ErrorCode::InvalidArgument,
-                   fmt::format("the job counts on {} and {} {} of {}, there are {} and {}", member->facts.records,
-                               member->facts.holdout_records, releases::plural_of(job.unit), silo.id.name(),
-                               silo.dataset.training.count(), silo.dataset.holdout.count())};
+    if (silo.dataset.count(releases::Block::Training) != member->facts.records ||
+        silo.dataset.count(releases::Block::Holdout) != member->facts.holdout_records ||
+        silo.dataset.count(releases::Block::Public) != member->facts.public_records) {
+      return Error{
+          ErrorCode::InvalidArgument,
+          fmt::format("the job counts on {} and {} {} of {}, there are {} and {}", member->facts.records,
+                      member->facts.holdout_records, releases::plural_of(job.unit), silo.id.name(),
+                      silo.dataset.count(releases::Block::Training), silo.dataset.count(releases::Block::Holdout))};
     }
     const jobs::PlannedFacts facts = jobs::planned_facts(member->facts);
     auto alike = planned.find(facts);
@@ -150,8 +151,8 @@ std::vector<std::int64_t> DirectCohort::answer(const queries::Query& query, std:
           : silo::TestRandomness(setup_.seed, one.id).stream(setup_.run, query.round);
   const planning::Release& release = *release_of(one, query.round);
   if (release.ask.kind() == releases::QuestionKind::ControlledRun) {
-    return silo::local_run(controlled_start(query, member), release, one.dataset->training, nullptr, setup_.wire,
-                           *scratch.sums, *stream);
+    return silo::local_run(controlled_start(query, member), release, one.dataset->read(releases::Block::Training),
+                           nullptr, setup_.wire, *scratch.sums, *stream);
   }
   const std::optional<silo::PersonDraw> draw = person_draw(setup_, one.id, release.ask.records, query.round);
   const silo::OracleData data{*one.dataset, places_[member], draw ? &*draw : nullptr};
@@ -222,9 +223,10 @@ Result<folds::Gathered> DirectCohort::ask(const queries::Query& query) {
     if (controlled) {
       variates_[i] = silo::variate_after(controlled_start(query, i), *first.ask.local(), reply, setup_.wire);
     }
-    const auto open = static_cast<std::uint64_t>(spec.beside_public ? members_[i].dataset->public_records.count() : 0);
+    const data::Dataset& dataset = *members_[i].dataset;
+    const auto open = static_cast<std::uint64_t>(spec.beside_public ? dataset.count(releases::Block::Public) : 0);
     fold.add(reply, spec.in_totals ? 1 : metrics ? members_[i].holdout_weight : members_[i].weight, open);
-    records += (spec.of_public ? members_[i].dataset->public_records : members_[i].dataset->training).count();
+    records += dataset.count(spec.of_public ? releases::Block::Public : releases::Block::Training);
     if (spec.statistic) each.emplace(members_[i].id, spec.kept(reply));
     if (const auto* gaussian =
             std::get_if<mechanisms::GaussianLattice>(&release_of(members_[i], query.round)->mechanism);

@@ -11,13 +11,15 @@ void Projection::project(const Eigen::Ref<const Eigen::MatrixXd>& features, Eige
 }
 
 Dataset Projection::project(const Dataset& dataset) const {
-  const auto projected = [this](const models::Records& records) {
-    models::Records out{Eigen::MatrixXd(directions.cols(), records.rows()), records.targets, records.starts,
+  const auto projected = [own = *this](const models::Records& records) {
+    models::Records out{Eigen::MatrixXd(own.directions.cols(), records.rows()), records.targets, records.starts,
                         records.groups};
-    if (records.rows() > 0) project(records.features, out.features);
+    if (records.rows() > 0) own.project(records.features, out.features);
     return out;
   };
-  return {projected(dataset.training), projected(dataset.holdout), projected(dataset.public_records)};
+  return {projected(dataset.training), projected(dataset.holdout), projected(dataset.public_records),
+          changed(dataset.training_source, directions.cols(), projected),
+          changed(dataset.holdout_source, directions.cols(), projected)};
 }
 
 void Projection::reconstruct(const Eigen::Ref<const Eigen::MatrixXd>& scores,

@@ -39,7 +39,7 @@ std::optional<std::vector<Eigen::Index>> part_of(const Schema& asked, const Sche
 }
 
 Dataset with_features(const Dataset& dataset, const std::vector<Eigen::Index>& features) {
-  const auto chosen = [&features](const models::Records& records) {
+  const auto chosen = [features](const models::Records& records) {
     models::Records out{Eigen::MatrixXd(static_cast<Eigen::Index>(features.size()), records.features.cols()),
                         records.targets, records.starts, records.groups};
     if (records.features.cols() > 0) {
@@ -48,7 +48,9 @@ Dataset with_features(const Dataset& dataset, const std::vector<Eigen::Index>& f
     }
     return out;
   };
-  return {chosen(dataset.training), chosen(dataset.holdout), chosen(dataset.public_records)};
+  const auto width = static_cast<Eigen::Index>(features.size());
+  return {chosen(dataset.training), chosen(dataset.holdout), chosen(dataset.public_records),
+          changed(dataset.training_source, width, chosen), changed(dataset.holdout_source, width, chosen)};
 }
 
 }  // namespace undertone::data

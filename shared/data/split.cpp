@@ -23,8 +23,8 @@ models::Records select(const models::Records& records, const std::vector<std::si
 
 }  // namespace
 
-Result<Dataset> split(const models::Records& records, const SplitRule& rule) {
-  auto used = static_cast<std::size_t>(records.count());
+Result<SplitOrder> split_order(std::size_t records, const SplitRule& rule) {
+  std::size_t used = records;
   if (rule.records_published) {
     if (*rule.records_published < 1 || static_cast<std::size_t>(*rule.records_published) > used) {
       return Error{ErrorCode::InvalidConfig,
@@ -34,8 +34,13 @@ Result<Dataset> split(const models::Records& records, const SplitRule& rule) {
   }
   const auto holdout = static_cast<std::size_t>(std::floor(rule.holdout_fraction * static_cast<double>(used)));
   RandomSource order_source(rule.seed);
-  const std::vector<std::size_t> order = order_source.permutation(static_cast<std::size_t>(records.count()));
-  return Dataset{select(records, order, holdout, used - holdout), select(records, order, 0, holdout)};
+  return SplitOrder{order_source.permutation(records), holdout, used};
+}
+
+Result<Dataset> split(const models::Records& records, const SplitRule& rule) {
+  UNDERTONE_TRY(const SplitOrder order, split_order(static_cast<std::size_t>(records.count()), rule));
+  return Dataset{select(records, order.records, order.holdout, order.used - order.holdout),
+                 select(records, order.records, 0, order.holdout)};
 }
 
 models::Records in_order(const models::Records& records, const std::vector<std::size_t>& order) {

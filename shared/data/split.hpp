@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
+#include "shared/data/block_reader.hpp"
 #include "shared/models/linear_model.hpp"
 #include "shared/releases/records.hpp"
 
@@ -22,7 +24,25 @@ struct Dataset {
   models::Records training;
   models::Records holdout;
   models::Records public_records = {};  // declared so when the data set was added
+  /// In place of the records of that name, where these are too many for the memory. Null: they are as they stand.
+  std::shared_ptr<const RecordSource> training_source = {};
+  std::shared_ptr<const RecordSource> holdout_source = {};
 
+  /// Reads a block wherever its records are.
+  [[nodiscard]] BlockReader read(releases::Block block) const noexcept {
+    if (block == releases::Block::Training && training_source) return BlockReader(*training_source);
+    if (block == releases::Block::Holdout && holdout_source) return BlockReader(*holdout_source);
+    return of(block);
+  }
+  /// How many units a block has.
+  [[nodiscard]] Eigen::Index count(releases::Block block) const noexcept { return read(block).count(); }
+
+  /// How many rows all blocks have.
+  [[nodiscard]] Eigen::Index rows() const noexcept {
+    return read(releases::Block::Training).rows() + read(releases::Block::Holdout).rows() + public_records.rows();
+  }
+
+  /// @pre the block's records are in memory
   [[nodiscard]] const models::Records& of(releases::Block block) const noexcept {
     switch (block) {
       case releases::Block::Training:
@@ -35,6 +55,15 @@ struct Dataset {
     return public_records;
   }
 };
+
+/// Which records are in which block.
+struct SplitOrder {
+  std::vector<std::size_t> records;  // all, in the order of the split
+  std::size_t holdout = 0;           // the first so many of these
+  std::size_t used = 0;              // those after them up to here are for training; the rest sit out
+};
+/// @return an error where there are fewer records than are to be published
+[[nodiscard]] Result<SplitOrder> split_order(std::size_t records, const SplitRule& rule);
 
 /// @return an error where there are fewer records than are to be published
 [[nodiscard]] Result<Dataset> split(const models::Records& records, const SplitRule& rule);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <functional>
 
 namespace undertone::silo {
 namespace {
@@ -16,6 +16,10 @@ std::vector<std::int64_t> drawn_for_step(const planning::Release& release, const
   return sums.adds_integers() ? drawn : reordered(drawn, stream.order(release.records_drawn));
 }
 
+void add(const std::vector<std::int64_t>& numbers, std::vector<std::int64_t>& sum) {
+  std::transform(sum.begin(), sum.end(), numbers.begin(), sum.begin(), std::plus<>());
+}
+
 }  // namespace
 
 std::vector<std::int64_t> reordered(const std::vector<std::int64_t>& drawn, const std::vector<std::int64_t>& order) {
@@ -26,7 +30,7 @@ std::vector<std::int64_t> reordered(const std::vector<std::int64_t>& drawn, cons
 }
 
 std::vector<std::int64_t> local_run(const LocalStart& start, const planning::Release& release,
-                                    const models::Records& block, const PersonDraw* persons,
+                                    const data::BlockReader& block, const PersonDraw* persons,
                                     const queries::WireLattice& wire, RecordSums& sums, ReleaseStream& stream) {
   const mechanisms::GaussianLattice& gaussian = std::get<mechanisms::GaussianLattice>(release.mechanism);
   const releases::LocalSteps* local = release.ask.local();
@@ -35,10 +39,15 @@ std::vector<std::int64_t> local_run(const LocalStart& start, const planning::Rel
   const double scale = local->step_size * gaussian.lattice.step / static_cast<double>(local->records);
   Eigen::VectorXd iterate = start.point;
   std::vector<std::int64_t> gradient(static_cast<std::size_t>(start.point.size()));
+  std::vector<std::int64_t> of_part(gradient.size());
   std::vector<std::int64_t> noise(gradient.size());
   for (std::uint64_t step = 0; step < local->steps; ++step) {
     const std::vector<std::int64_t> drawn = drawn_for_step(release, sums, stream);
-    sums.gradients(iterate, gaussian.lattice, {block, drawn, std::nullopt, persons}, gradient);
+    std::fill(gradient.begin(), gradient.end(), 0);
+    block.read(drawn, [&](const data::BlockReader::Part& part) {
+      sums.gradients(iterate, gaussian.lattice, {part.records, part.positions, std::nullopt, persons}, of_part);
+      add(of_part, gradient);
+    });
     stream.fill_gaussian(gaussian.log2_stddev, noise);
     if (local->proximal > 0.0) iterate -= local->step_size * local->proximal * (iterate - start.point);
     if (start.control.size() > 0) iterate -= local->step_size * (start.control - start.variate);
@@ -49,20 +58,24 @@ std::vector<std::int64_t> local_run(const LocalStart& start, const planning::Rel
 }
 
 std::vector<std::int64_t> local_choices(const Eigen::VectorXd& start, const planning::Release& release,
-                                        const models::Records& block, const PersonDraw* persons,
+                                        const data::BlockReader& block, const PersonDraw* persons,
                                         const queries::WireLattice& wire, RecordSums& sums, ReleaseStream& stream) {
   const auto& selection = std::get<mechanisms::Selection>(release.mechanism);
   const auto& choices = std::get<releases::LocalChoicesMap>(release.ask.map);
   UNDERTONE_CHECK(release.records_drawn == block.count() && release.population == block.count());
   // The very range that the draw is calibrated to.
   UNDERTONE_CHECK(selection.draw.range().value() >= choices.vertices.score_range(selection.lattice.levels()));
-  std::vector<std::int64_t> everybody(static_cast<std::size_t>(block.count()));
-  std::iota(everybody.begin(), everybody.end(), std::int64_t{0});
   std::vector<std::int64_t> gradient(static_cast<std::size_t>(start.size()));
+  std::vector<std::int64_t> of_part(gradient.size());
   std::vector<std::int64_t> scores(static_cast<std::size_t>(choices.vertices.count()));
   Eigen::VectorXd iterate = start;
   for (std::uint64_t step = 1; step <= choices.steps; ++step) {
-    sums.clamped_gradients(iterate, selection.lattice, {block, everybody, std::nullopt, persons}, gradient);
+    std::fill(gradient.begin(), gradient.end(), 0);
+    block.read_all([&](const data::BlockReader::Part& part) {
+      sums.clamped_gradients(iterate, selection.lattice, {part.records, part.positions, std::nullopt, persons},
+                             of_part);
+      add(of_part, gradient);
+    });
     choices.vertices.scores(gradient, scores);
     const auto vertex = static_cast<Eigen::Index>(stream.select(selection.draw, scores));
     const double size = 2.0 / (static_cast<double>(step) + 1.0);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "shared/data/block_reader.hpp"
 #include "shared/planning/plan.hpp"
 #include "shared/queries/wire_lattice.hpp"
 #include "silo/oracles/record_sums.hpp"
@@ -29,7 +30,7 @@ struct LocalStart {
 /// Source: federated-core 3.6; lambda: Li et al. 2020 (FedProx), Algorithm 2; c: Karimireddy et al. 2020 (SCAFFOLD),
 /// Algorithm 1.
 [[nodiscard]] std::vector<std::int64_t> local_run(const LocalStart& start, const planning::Release& release,
-                                                  const models::Records& block, const PersonDraw* persons,
+                                                  const data::BlockReader& block, const PersonDraw* persons,
                                                   const queries::WireLattice& wire, RecordSums& sums,
                                                   ReleaseStream& stream);
 
@@ -40,7 +41,7 @@ struct LocalStart {
 /// @return [d] wire steps
 /// Source: spec constraint-geometry 2.5, non-euclidean 3.2 F.
 [[nodiscard]] std::vector<std::int64_t> local_choices(const Eigen::VectorXd& start, const planning::Release& release,
-                                                      const models::Records& block, const PersonDraw* persons,
+                                                      const data::BlockReader& block, const PersonDraw* persons,
                                                       const queries::WireLattice& wire, RecordSums& sums,
                                                       ReleaseStream& stream);
 

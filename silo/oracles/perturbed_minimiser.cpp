@@ -1,7 +1,9 @@
 #include "silo/oracles/perturbed_minimiser.hpp"
 
 #include <cmath>
+#include <numeric>
 #include <utility>
+#include <vector>
 
 #include "shared/base/column_products.hpp"
 
@@ -42,24 +44,30 @@ class LogisticSlopes {
 
 }  // namespace
 
-Eigen::MatrixXd signed_clipped_records(const models::Records& block, double record_norm, Eigen::Index dimension) {
-  const Eigen::Index features = block.features.rows();
-  UNDERTONE_CHECK(block.features.cols() == block.count() && (features == dimension || features + 1 == dimension));
+Eigen::MatrixXd signed_clipped_records(const data::BlockReader& block, double record_norm, Eigen::Index dimension) {
+  const Eigen::Index features = block.features();
+  UNDERTONE_CHECK(block.rows() == block.count() && (features == dimension || features + 1 == dimension));
   // A computed norm, and scaling by a quotient, are off by fewer than d + 12 roundings: less than 2^-31 for d <= 2^16.
   const double norm_max = record_norm * (1.0 - 0x1p-30);
   Eigen::MatrixXd out = Eigen::MatrixXd::Zero(dimension, block.count());
   Eigen::VectorXd vector = Eigen::VectorXd::Ones(dimension);
-  for (Eigen::Index i = 0; i < block.count(); ++i) {
-    vector.head(features) = block.features.col(i);
-    if (!vector.allFinite() || !std::isfinite(block.targets[i])) continue;
-    const double norm = vector.stableNorm();
-    const double scale = norm > norm_max ? norm_max / norm : 1.0;  // 0 where the norm leaves a double's range
-    out.col(i) = (block.targets[i] > 0.0 ? scale : -scale) * vector;
-  }
+  std::vector<std::int64_t> everybody(static_cast<std::size_t>(block.count()));
+  std::iota(everybody.begin(), everybody.end(), std::int64_t{0});
+  block.read(everybody, [&](const data::BlockReader::Part& part) {
+    for (std::size_t i = 0; i < part.positions.size(); ++i) {
+      const auto record = static_cast<Eigen::Index>(part.positions[i]);
+      const double target = part.records.targets[record];
+      vector.head(features) = part.records.features.col(record);
+      if (!vector.allFinite() || !std::isfinite(target)) continue;
+      const double norm = vector.stableNorm();
+      const double scale = norm > norm_max ? norm_max / norm : 1.0;  // 0 where the norm leaves a double's range
+      out.col(static_cast<Eigen::Index>(part.from + i)) = (target > 0.0 ? scale : -scale) * vector;
+    }
+  });
   return out;
 }
 
-Eigen::VectorXd perturbed_minimiser(const models::Records& block, const mechanisms::ObjectivePerturbation& mechanism,
+Eigen::VectorXd perturbed_minimiser(const data::BlockReader& block, const mechanisms::ObjectivePerturbation& mechanism,
                                     const Eigen::Ref<const Eigen::VectorXd>& start,
                                     std::span<const std::int64_t> noise) {
   const mechanisms::ObjectivePerturbationFacts& facts = mechanism.facts();
@@ -89,7 +97,7 @@ Eigen::VectorXd perturbed_minimiser(const models::Records& block, const mechanis
 
 std::vector<std::int64_t> noised_minimiser(const Eigen::VectorXd& start,
                                            const mechanisms::PerturbedObjective& objective,
-                                           const models::Records& block, const queries::WireLattice& wire,
+                                           const data::BlockReader& block, const queries::WireLattice& wire,
                                            ReleaseStream& stream) {
   const mechanisms::ObjectivePerturbation& ideal = objective.ideal;
   const auto dimension = static_cast<std::size_t>(start.size());

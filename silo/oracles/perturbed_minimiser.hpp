@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "shared/data/block_reader.hpp"
 #include "shared/mechanisms/objective_perturbation/perturbed_objective.hpp"
 #include "shared/models/linear_model.hpp"
 #include "shared/queries/wire_lattice.hpp"
@@ -18,7 +19,7 @@ namespace undertone::silo {
 /// Norms are at most r as real numbers, whatever was rounded: records longer than r (1 - 2^-30), as computed, are
 /// scaled to that. The minimisation is of these doubles themselves.
 /// @param block of n records with d or d - 1 features @return [d, n]
-[[nodiscard]] Eigen::MatrixXd signed_clipped_records(const models::Records& block, double record_norm,
+[[nodiscard]] Eigen::MatrixXd signed_clipped_records(const data::BlockReader& block, double record_norm,
                                                      Eigen::Index dimension);
 
 /// A point within mechanism.accuracy() of the minimiser over C of
@@ -33,7 +34,7 @@ namespace undertone::silo {
 /// @param start theta_0, public: [d], of a norm of at most mechanism.facts().start_norm and in C, to 2^-20 of 1 + that
 /// @param noise b's integers: [d], rounded Gaussians of deviation 2^kNoiseLog2Stddev
 /// @return [d]
-[[nodiscard]] Eigen::VectorXd perturbed_minimiser(const models::Records& block,
+[[nodiscard]] Eigen::VectorXd perturbed_minimiser(const data::BlockReader& block,
                                                   const mechanisms::ObjectivePerturbation& mechanism,
                                                   const Eigen::Ref<const Eigen::VectorXd>& start,
                                                   std::span<const std::int64_t> noise);
@@ -42,7 +43,7 @@ namespace undertone::silo {
 /// looked at. What leaves the wire's type is clamped to it. @return [d] wire steps
 [[nodiscard]] std::vector<std::int64_t> noised_minimiser(const Eigen::VectorXd& start,
                                                          const mechanisms::PerturbedObjective& objective,
-                                                         const models::Records& block, const queries::WireLattice& wire,
-                                                         ReleaseStream& stream);
+                                                         const data::BlockReader& block,
+                                                         const queries::WireLattice& wire, ReleaseStream& stream);
 
 }  // namespace undertone::silo

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "shared/data/block_reader.hpp"
 #include "shared/models/model.hpp"
 #include "shared/planning/release.hpp"
 #include "shared/queries/query.hpp"
@@ -16,7 +17,7 @@ namespace undertone::silo {
 /// Source: spec person-unit 3.1.
 /// @param release planned: of form reports, over all records of the block
 /// @param persons of a block of persons: which of their records are looked at; else null
-[[nodiscard]] queries::Reports record_reports(const planning::Release& release, const models::Records& block,
+[[nodiscard]] queries::Reports record_reports(const planning::Release& release, const data::BlockReader& block,
                                               const PersonDraw* persons, ReleaseStream& stream);
 
 }  // namespace undertone::silo

@@ -16,8 +16,8 @@ namespace {
 constexpr std::size_t kNoiseBlock =
     4096;  // numbers: noise is drawn in blocks, so that a model's worth of it is never held
 
-const models::Records& block_of(const planning::Release& planned, const OracleData& data) {
-  const models::Records& block = data.dataset.of(planned.ask.records.block);
+data::BlockReader block_of(const planning::Release& planned, const OracleData& data) {
+  const data::BlockReader block = data.dataset.read(planned.ask.records.block);
   UNDERTONE_CHECK(planned.records_drawn >= 1 && planned.records_drawn <= planned.population);
   UNDERTONE_CHECK(planned.block_records == block.count() && planned.positions.to <= block.count());
   // A block of persons is never read record by record, nor the other way round.
@@ -205,8 +205,8 @@ std::vector<std::int64_t> exact_sum(const queries::Question& question, const pla
 }
 
 std::vector<std::int64_t> path_sum(const queries::Question& question, const planning::Release& release,
-                                   const models::Records& block, const RecordPlaces& places, const PersonDraw* persons,
-                                   RecordSums* sums) {
+                                   const data::BlockReader& block, const RecordPlaces& places,
+                                   const PersonDraw* persons, RecordSums* sums) {
   const auto& selection = std::get<mechanisms::PathSelection>(release.mechanism);
   const std::vector<releases::PathNode>& nodes = release.ask.path()->nodes;
   const std::vector<mechanisms::ClampUnits>& units = selection.lattice.nodes();
@@ -222,7 +222,9 @@ std::vector<std::int64_t> path_sum(const queries::Question& question, const plan
     for (std::size_t j = 0; j < drawn.size(); ++j) drawn[j] = places.at(positions.from + static_cast<std::int64_t>(j));
     const auto at = static_cast<Eigen::Index>(i) * d;
     const RecordSums::PathTerm term{points.segment(at, d), points.segment(i == 0 ? 0 : at - d, d), nodes[i].carried};
-    sums->add_clamped_terms(term, units[i], {block, drawn, std::nullopt, persons}, sum);
+    block.read(drawn, [&](const data::BlockReader::Part& part) {
+      sums->add_clamped_terms(term, units[i], {part.records, part.positions, std::nullopt, persons}, sum);
+    });
   }
   return sum;
 }
@@ -247,6 +249,13 @@ queries::Answer answer_question(const queries::Query& query, const planning::Rel
 
 namespace {
 
+/// Whether every unit of the block is read once.
+bool reads_everybody(const planning::Release& release) {
+  const releases::RecordSet& records = release.ask.records;
+  return !records.with_replacement && !release.sampled() && !records.slice &&
+         release.population == release.block_records;
+}
+
 /// Positions of the records that a release reads, which is not by bins.
 std::vector<std::int64_t> draw_positions(const planning::Release& release, const OracleData& data, bool in_any_order,
                                          ReleaseStream& stream) {
@@ -262,7 +271,7 @@ std::vector<std::int64_t> draw_positions(const planning::Release& release, const
     std::iota(drawn.begin(), drawn.end(), std::int64_t{0});
   }
   if (release.ask.records.slice) {
-    UNDERTONE_CHECK(data.places.records() == data.dataset.of(release.ask.records.block).count());
+    UNDERTONE_CHECK(data.places.records() == data.dataset.count(release.ask.records.block));
     for (std::int64_t& j : drawn) j = data.places.at(release.positions.from + j);
   }
   return drawn;
@@ -273,7 +282,7 @@ std::vector<std::int64_t> draw_positions(const planning::Release& release, const
 std::vector<std::int64_t> draw_reported_sum(const queries::Query& query, const planning::Release& planned,
                                             const mechanisms::DirectionSum& mechanism, const OracleData& data,
                                             RecordSums* sums, ReleaseStream& stream) {
-  const models::Records& block = block_of(planned, data);
+  const data::BlockReader block = block_of(planned, data);
   UNDERTONE_CHECK(queries::kind_of(query.question) == planned.ask.kind() && sums != nullptr);
   UNDERTONE_CHECK(std::holds_alternative<releases::GradientMap>(planned.ask.map) && !planned.reads_bins());
   UNDERTONE_CHECK(!planned.sampled() && planned.records_drawn == planned.population);  // each record reports once
@@ -281,19 +290,53 @@ std::vector<std::int64_t> draw_reported_sum(const queries::Query& query, const p
   std::vector<std::int64_t> sum(static_cast<std::size_t>(planned.ask.dimension), 0);
   std::vector<std::int64_t> report(sum.size());
   Eigen::VectorXd scaled(planned.ask.dimension);
-  sums->each_gradient(queries::point_of(query.question), {block, drawn}, [&](const Eigen::VectorXd& gradient) {
+  const auto add_report = [&](const Eigen::VectorXd& gradient) {
     scaled = gradient / mechanism.clip;
     stream.randomise_vector(mechanism.reports, scaled, report);
     for (std::size_t j = 0; j < sum.size(); ++j) sum[j] += report[j];
+  };
+  block.read(drawn, [&](const data::BlockReader::Part& part) {
+    sums->each_gradient(queries::point_of(query.question), {part.records, part.positions}, add_report);
   });
   return sum;
 }
+
+/// The exact sum over units of a block, part by part. Each time that a record is drawn it is in one part and is made
+/// integers there, so that replacing it moves this sum by no more than it moves the sums of those parts.
+class SumInParts {
+ public:
+  /// @param counted as of RecordSums::Drawn, of all parts together
+  SumInParts(const queries::Question& question, const planning::Release& release, std::optional<std::size_t> counted,
+             const PersonDraw* persons, RecordSums* sums)
+      : question_(question), release_(release), counted_(counted), persons_(persons), sums_(sums) {}
+
+  void operator()(const data::BlockReader::Part& part) {
+    std::optional<std::size_t> counted;
+    if (counted_) counted = std::min(*counted_ - std::min(*counted_, part.from), part.positions.size());
+    std::vector<std::int64_t> sum =
+        exact_sum(question_, release_, {part.records, part.positions, counted, persons_}, sums_);
+    if (sum_.empty()) {
+      sum_ = std::move(sum);
+    } else {
+      for (std::size_t j = 0; j < sum.size(); ++j) sum_[j] += sum[j];
+    }
+  }
+  [[nodiscard]] std::vector<std::int64_t> take() { return std::move(sum_); }
+
+ private:
+  const queries::Question& question_;
+  const planning::Release& release_;
+  std::optional<std::size_t> counted_;
+  const PersonDraw* persons_;
+  RecordSums* sums_;
+  std::vector<std::int64_t> sum_;
+};
 
 }  // namespace
 
 DrawnSum draw_exact_sum(const queries::Query& query, const planning::Release& planned, const OracleData& data,
                         RecordSums* sums, ReleaseStream& stream) {
-  const models::Records& block = block_of(planned, data);
+  const data::BlockReader block = block_of(planned, data);
   UNDERTONE_CHECK(queries::kind_of(query.question) == planned.ask.kind());
   if (planned.ask.path() != nullptr)
     return {planned, path_sum(query.question, planned, block, data.places, data.persons, sums)};
@@ -304,12 +347,18 @@ DrawnSum draw_exact_sum(const queries::Query& query, const planning::Release& pl
   if (release.reads_bins()) {
     UNDERTONE_CHECK(data.places.records() == block.count());
     const RecordPlaces::Rows rows = data.places.bin(release.positions, release.rows);
-    const RecordSums::Drawn drawn{block, rows.records, static_cast<std::size_t>(rows.counted), data.persons};
-    return {release, exact_sum(query.question, release, drawn, sums)};
+    SumInParts sum(query.question, release, static_cast<std::size_t>(rows.counted), data.persons, sums);
+    block.read(rows.records, std::ref(sum));
+    return {release, sum.take()};
   }
   const bool in_any_order = sums == nullptr || sums->adds_integers();
-  const std::vector<std::int64_t> drawn = draw_positions(release, data, in_any_order, stream);
-  return {release, exact_sum(query.question, release, {block, drawn, std::nullopt, data.persons}, sums)};
+  SumInParts sum(query.question, release, std::nullopt, data.persons, sums);
+  if (in_any_order && reads_everybody(release)) {
+    block.read_all(std::ref(sum));
+  } else {
+    block.read(draw_positions(release, data, in_any_order, stream), std::ref(sum));
+  }
+  return {release, sum.take()};
 }
 
 namespace {

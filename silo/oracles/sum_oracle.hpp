@@ -27,7 +27,7 @@ namespace undertone::silo {
 /// @param release of a selection along a path @param places of the run's permutation
 /// @param persons of a block of persons, else null @return [d]
 [[nodiscard]] std::vector<std::int64_t> path_sum(const queries::Question& question, const planning::Release& release,
-                                                 const models::Records& block, const RecordPlaces& places,
+                                                 const data::BlockReader& block, const RecordPlaces& places,
                                                  const PersonDraw* persons, RecordSums* sums);
 /// The scores of its candidates, of which the highest is likeliest. @param sum as `path_sum` makes it
 [[nodiscard]] std::vector<std::int64_t> path_scores(const planning::Release& release,
