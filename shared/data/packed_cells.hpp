@@ -106,6 +106,27 @@ void each_value(const PackedCells& cells, std::size_t from, std::size_t count, c
   }
 }
 
+/// The same of some of the rows: calls each(i, value) for the i-th of them.
+template <class Each>
+void each_value_at(const PackedCells& cells, std::span<const std::uint32_t> rows, const Each& each) {
+  const auto loop = [&]<class Value>(Value value) {
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      std::memcpy(&value, cells.values.data() + rows[i] * sizeof value, sizeof value);
+      each(i, std::uint64_t{value});
+    }
+  };
+  switch (cells.width) {
+    case 1:
+      return loop(std::uint8_t{});
+    case 2:
+      return loop(std::uint16_t{});
+    case 4:
+      return loop(std::uint32_t{});
+    default:
+      return loop(std::uint64_t{});
+  }
+}
+
 /// Reads a column of so many rows. @return an error without place where the bytes are none
 [[nodiscard]] Result<PackedCells> unpack(std::string_view column, std::size_t rows);
 

@@ -1,7 +1,5 @@
 #include "shared/data/packed_encoding.hpp"
 
-#include <algorithm>
-
 namespace undertone::data {
 namespace {
 
@@ -21,19 +19,18 @@ double decimal_value(const PackedCells& cells, std::uint64_t value) {
   return static_cast<double>(cells.digits(value)) / kPowersOfTen[cells.scale];
 }
 
-PackedEncoding::PackedEncoding(std::vector<Put> puts) : how_(How::ByTable), puts_(std::move(puts)) {
-  indicators_ = std::any_of(puts_.begin(), puts_.end(), [](const Put& put) { return put.indicator; });
-}
+PackedEncoding::PackedEncoding(std::vector<Put> puts, bool indicates)
+    : how_(How::ByTable), puts_(std::move(puts)), indicators_(indicates) {}
 
 PackedEncoding::PackedEncoding(NumericColumn numeric, Put nothing)
     : how_(How::Computed), numeric_(std::move(numeric)), nothing_(nothing) {}
 
-void PackedEncoding::write(const PackedCells& cells, std::size_t from, std::size_t count, double* out,
-                           std::size_t stride) const {
+template <class Visit>
+void PackedEncoding::write_each(const PackedCells& cells, const Visit& visit, double* out, std::size_t stride) const {
   if (how_ == How::Nothing) return;
   if (how_ == How::Computed) {
     const std::uint64_t nothing = cells.nothing();
-    return each_value(cells, from, count, [&](std::size_t row, std::uint64_t value) {
+    return visit([&](std::size_t row, std::uint64_t value) {
       double* const at = out + row * stride;
       if (value == nothing) {
         *at = nothing_.value;
@@ -43,14 +40,30 @@ void PackedEncoding::write(const PackedCells& cells, std::size_t from, std::size
       }
     });
   }
-  each_value(cells, from, count, [&](std::size_t row, std::uint64_t value) {
+  // The cells were checked when they were read first. Those of a mapped file may be read from the disk again.
+  visit([&](std::size_t row, std::uint64_t value) {
+    UNDERTONE_CHECK(value < puts_.size());
     const Put& put = puts_[value];
     out[row * stride + put.place] = put.value;
   });
   if (!indicators_) return;
-  each_value(cells, from, count, [&](std::size_t row, std::uint64_t value) {
+  visit([&](std::size_t row, std::uint64_t value) {
     if (puts_[value].indicator) out[row * stride + 1] = 1.0;
   });
+}
+
+void PackedEncoding::write(const PackedCells& cells, std::size_t from, std::size_t count, double* out,
+                           std::size_t stride) const {
+  write_each(
+      cells, [&](const auto& each) { each_value(cells, from, count, each); }, out, stride);
+}
+
+void PackedEncoding::write_at(const PackedCells& cells, std::span<const std::uint32_t> rows,
+                              std::span<const std::uint32_t> slots, double* out, std::size_t stride) const {
+  const auto visit = [&](const auto& each) {
+    each_value_at(cells, rows, [&](std::size_t i, std::uint64_t value) { each(slots[i], value); });
+  };
+  write_each(cells, visit, out, stride);
 }
 
 }  // namespace undertone::data

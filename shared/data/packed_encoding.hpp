@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "shared/data/packed_cells.hpp"
@@ -23,14 +24,25 @@ class PackedEncoding {
   /// Nothing is written.
   PackedEncoding() = default;
   /// @param puts for each number that stands in the cells
-  explicit PackedEncoding(std::vector<Put> puts);
+  /// @param indicates whether nothing in a cell sets an indicator: the work is then the same whether some cell has
+  /// nothing or none
+  PackedEncoding(std::vector<Put> puts, bool indicates);
   /// Decimals without a table. @param numeric bounds to which they are scaled @param nothing of cells without a value
   PackedEncoding(NumericColumn numeric, Put nothing);
 
   /// @param out the column's first number of the first row @param stride from a row's to the next row's
   void write(const PackedCells& cells, std::size_t from, std::size_t count, double* out, std::size_t stride) const;
+  /// The same of some rows. @param slots [rows] the record that each of them becomes, counted from `out`
+  void write_at(const PackedCells& cells, std::span<const std::uint32_t> rows, std::span<const std::uint32_t> slots,
+                double* out, std::size_t stride) const;
+  /// How many bytes its table takes.
+  [[nodiscard]] std::size_t bytes() const noexcept { return puts_.capacity() * sizeof(Put); }
 
  private:
+  /// @param visit calls what it is given with (place of a record, value of its cell), for every record
+  template <class Visit>
+  void write_each(const PackedCells& cells, const Visit& visit, double* out, std::size_t stride) const;
+
   enum class How { Nothing, ByTable, Computed };
   How how_ = How::Nothing;
   std::vector<Put> puts_;

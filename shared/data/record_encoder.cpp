@@ -114,7 +114,8 @@ Result<RecordEncoder> RecordEncoder::create(const std::vector<std::string>& head
   for (const FeatureColumn& column : schema.features) {
     UNDERTONE_TRY(Field* const field, take(name_of(column)));
     field->offset = out.width_;
-    out.width_ += encoded_width(column);
+    field->width = encoded_width(column);
+    out.width_ += field->width;
     if (const auto* numeric = std::get_if<NumericColumn>(&column)) {
       as_number(*field, Kind::Number, *numeric);
     } else {
@@ -378,7 +379,8 @@ std::optional<PackedEncoding> RecordEncoder::encode_each(Field& field, const Pac
                                       : encode_cell(field, text, times[value], puts[value]);
     if (expected != nullptr) return std::nullopt;
   }
-  return PackedEncoding(std::move(puts));
+  const bool indicates = field.kind == Kind::Number && field.numeric.missing && field.numeric.missing->indicator;
+  return PackedEncoding(std::move(puts), indicates);
 }
 
 bool RecordEncoder::number_may_be_missing(const NumericColumn& column) const {
@@ -431,6 +433,17 @@ void RecordEncoder::put_packed(std::size_t column, const PackedCells& cells, con
     encoding.write(cells, from, count, rows.features + field.offset, width_);
   } else {
     encoding.write(cells, from, count, rows.targets, 1);
+  }
+}
+
+void RecordEncoder::put_packed_at(std::size_t column, const PackedCells& cells, const PackedEncoding& encoding,
+                                  std::span<const std::uint32_t> rows_of_cells, std::span<const std::uint32_t> slots,
+                                  const Rows& rows) const {
+  const Field& field = fields_[column];
+  if (field.kind == Kind::Number || field.kind == Kind::Category) {
+    encoding.write_at(cells, rows_of_cells, slots, rows.features + field.offset, width_);
+  } else {
+    encoding.write_at(cells, rows_of_cells, slots, rows.targets, 1);
   }
 }
 

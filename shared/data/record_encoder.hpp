@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -83,6 +84,21 @@ class RecordEncoder {
   /// @param encoding of this column @param rows whose first is that of the cell `from`
   void put_packed(std::size_t column, const PackedCells& cells, const PackedEncoding& encoding, std::size_t from,
                   std::size_t count, const Rows& rows) const;
+  /// The same of some rows of the cells. @param rows_of_cells which @param slots which record each of them becomes
+  void put_packed_at(std::size_t column, const PackedCells& cells, const PackedEncoding& encoding,
+                     std::span<const std::uint32_t> rows_of_cells, std::span<const std::uint32_t> slots,
+                     const Rows& rows) const;
+
+  /// What a column's cells become: some encoded features that follow each other, or the target, or neither.
+  struct Encoded {
+    std::size_t first = 0;
+    std::size_t count = 0;  // of features
+    bool target = false;
+  };
+  [[nodiscard]] Encoded encoded(std::size_t column) const {
+    const Field& field = fields_[column];
+    return {field.offset, field.width, field.kind != Kind::Skipped && field.width == 0};
+  }
 
   [[nodiscard]] std::size_t width() const noexcept { return width_; }
   /// Whether records have groups.
@@ -102,6 +118,7 @@ class RecordEncoder {
   struct Field {
     Kind kind = Kind::Skipped;
     std::size_t offset = 0;  // of its first encoded feature
+    std::size_t width = 0;   // how many encoded features it has
     std::size_t facts = 0;
     NumericColumn numeric;
     bool has_common = false;

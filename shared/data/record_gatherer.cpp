@@ -62,11 +62,8 @@ Status RecordGatherer::begin(const std::vector<std::string>& columns, std::int64
   if (options_->kept) UNDERTONE_TRY(find_kept());
   by_content_ = options_->content_key || (options_->person && options_->person->without_id_alone);
   const auto rows = static_cast<std::size_t>(rows_at_most);
-  features_.resize(static_cast<Eigen::Index>(encoder_->width()), rows_at_most);
-  expect_much(features_.data(), static_cast<std::size_t>(features_.size()) * sizeof(double));
-  features_.setZero();
-  targets_.setZero(rows_at_most);
-  if (encoder_->groups()) groups_.assign(rows, 0);
+  rows_max_ = rows_at_most;
+  hold(options_->numbers_of_rows ? 0 : rows_at_most);
   if (options_->mark) marked_.assign(rows, false);
   if (options_->person) persons_.assign(rows, PersonKey{});
   if (options_->content_key) contents_.assign(rows, PersonKey{});
@@ -76,19 +73,31 @@ Status RecordGatherer::begin(const std::vector<std::string>& columns, std::int64
     common_.push_back(encoder_->has_common(i) && !by_content_ && i != mark_column_ && i != person_column_ &&
                       i != kept_column_);
   }
-  if (rows > 0) row_ = row();
   return {};
 }
 
+void RecordGatherer::hold(Eigen::Index rows) {
+  const auto width = static_cast<Eigen::Index>(encoder_->width());
+  if (features_.cols() != rows || features_.rows() != width) {
+    features_.resize(width, rows);
+    expect_much(features_.data(), static_cast<std::size_t>(features_.size()) * sizeof(double));
+  }
+  features_.setZero();
+  targets_.setZero(rows);
+  if (encoder_->groups()) groups_.assign(static_cast<std::size_t>(rows), 0);
+  first_ = record_;
+  if (rows > 0) row_ = row();
+}
+
 bool RecordGatherer::fits(TableProblems& problems) const {
-  if (record_ < targets_.size()) return true;
+  if (record_ < rows_max_) return true;
   problems.add("the file grew while it was read", true);
   return false;
 }
 
 RecordEncoder::Row RecordGatherer::row() {
-  return {features_.col(record_).data(), &targets_[record_],
-          groups_.empty() ? nullptr : &groups_[static_cast<std::size_t>(record_)]};
+  return {features_.col(place()).data(), &targets_[place()],
+          groups_.empty() ? nullptr : &groups_[static_cast<std::size_t>(place())]};
 }
 
 /// Keeps the keyed hash of an id, and overwrites the id.
@@ -156,7 +165,8 @@ void RecordGatherer::end_row(TableProblems& problems) {
   without_id_ = false;
   content_.clear();
   encoder_->next_row();
-  if (++record_ < targets_.size()) row_ = row();
+  ++record_;
+  if (place() < targets_.size()) row_ = row();
 }
 
 std::optional<PackedEncoding> RecordGatherer::encoding_of(std::size_t column, const PackedCells& cells) {
@@ -166,8 +176,11 @@ std::optional<PackedEncoding> RecordGatherer::encoding_of(std::size_t column, co
 
 void RecordGatherer::take_rows(const PackedRows& rows, std::int64_t before, TableProblems& problems) {
   constexpr std::size_t kRowsAtOnce = 256;  // what is written of them, of all columns, stays in the processor's cache
-  if (static_cast<Eigen::Index>(rows.count) > targets_.size() - record_)
+  if (static_cast<Eigen::Index>(rows.count) > rows_max_ - record_) {
+    if (options_->numbers_of_rows) return problems.add("the file grew while it was read", true);
     return TableSink::take_rows(rows, before, problems);
+  }
+  if (options_->numbers_of_rows) hold(static_cast<Eigen::Index>(rows.count));
   std::vector<std::optional<PackedEncoding>> encodings(rows.columns.size());
   std::vector<std::size_t> one_by_one;  // the columns whose cells are wanted as texts
   for (std::size_t i = 0; i < encodings.size(); ++i) {
@@ -180,7 +193,7 @@ void RecordGatherer::take_rows(const PackedRows& rows, std::int64_t before, Tabl
     for (std::size_t i = 0; i < encodings.size(); ++i) {
       if (encodings[i])
         encoder_->put_packed(i, rows.columns[i], *encodings[i], from, count,
-                             {features_.col(record_).data(), &targets_[record_]});
+                             {features_.col(place()).data(), &targets_[place()]});
     }
     for (std::size_t row = from; row < from + count && !problems.stopped(); ++row) {
       problems.at(before + static_cast<std::int64_t>(row) + 1);
@@ -196,11 +209,15 @@ void RecordGatherer::take_rows(const PackedRows& rows, std::int64_t before, Tabl
       end_row(problems);
     }
   }
+  if (!options_->numbers_of_rows || problems.stopped()) return;
+  options_->numbers_of_rows(
+      {rows, std::move(encodings), features_, {targets_.data(), static_cast<std::size_t>(targets_.size())}, groups_});
 }
 
 TableRecords RecordGatherer::take() {
   const auto rows = static_cast<std::size_t>(record_);
-  if (record_ != targets_.size()) {
+  if (options_->numbers_of_rows) hold(0);
+  if (place() != targets_.size()) {
     features_.conservativeResize(Eigen::NoChange, record_);
     targets_.conservativeResize(record_);
     if (!groups_.empty()) groups_.resize(rows);

@@ -21,6 +21,15 @@ struct RowMark {
   std::string value;
 };
 
+/// Rows of a table, packed, and what they become.
+struct EncodedRows {
+  const PackedRows& rows;
+  std::vector<std::optional<PackedEncoding>> encodings;  // of each column: nothing where its cells were read one by one
+  Eigen::Ref<const Eigen::MatrixXd> features;            // [width, rows]
+  std::span<const double> targets;                       // [rows]
+  std::span<const std::int32_t> groups;                  // [rows] where the schema has sensitive columns; else none
+};
+
 /// This says what is gathered of a table beside its records.
 struct GatherOptions {
   bool with_label = true;
@@ -30,6 +39,9 @@ struct GatherOptions {
   /// A keyed hash of what stands in a row, its person's id left out, for an order that nothing but it decides.
   std::function<PersonKey(std::string_view content)> content_key = {};
   std::optional<std::string> kept = {};  // a column whose texts are kept as they are
+  /// Where it is set, the records' numbers are handed on as they come, a block of packed rows after the other, and are
+  /// not kept. The table then comes in packed rows alone.
+  std::function<void(EncodedRows&&)> numbers_of_rows = {};
 };
 
 struct TableRecords {
@@ -58,6 +70,8 @@ class RecordGatherer final : public TableSink {
   void take_rows(const PackedRows& rows, std::int64_t before, TableProblems& problems) override;
 
   [[nodiscard]] std::int64_t rows() const noexcept { return record_; }
+  /// @pre begin() was good
+  [[nodiscard]] const RecordEncoder& encoder() const { return *encoder_; }
   /// This hands over what was gathered, and leaves nothing behind. @pre begin() was good
   [[nodiscard]] TableRecords take();
 
@@ -79,11 +93,18 @@ class RecordGatherer final : public TableSink {
   std::vector<std::string> columns_;
   std::optional<RecordEncoder> encoder_;
   std::vector<bool> common_;  // the columns that nothing reads but the encoder, and whose numbers it takes at once
+  /// The place of the row at hand among those whose numbers are held.
+  [[nodiscard]] Eigen::Index place() const noexcept { return record_ - first_; }
+  /// Makes room for the numbers of so many rows.
+  void hold(Eigen::Index rows);
+
   Eigen::MatrixXd features_;
   Eigen::VectorXd targets_;
   RecordEncoder::Row row_;            // the row at hand
   std::vector<std::int32_t> groups_;  // of the records, where the schema has sensitive columns
   Eigen::Index record_ = 0;
+  Eigen::Index first_ = 0;  // the row whose numbers are held first
+  Eigen::Index rows_max_ = 0;
   std::size_t mark_column_ = SIZE_MAX;
   std::vector<bool> marked_;
   std::size_t person_column_ = SIZE_MAX;

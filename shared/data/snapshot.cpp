@@ -99,14 +99,12 @@ class Packer {
     const bool gaps = std::find(missing_->begin(), missing_->end(), true) != missing_->end();
     const std::size_t width = width_of(decimals->range + (gaps ? 1 : 0));  // one more: what is missing
     if (texts.size() <= 6 * sizeof(std::uint64_t) + width * decimals->digits.size()) return texts;
-    ByteWriter out;
-    out.u64(kPackedDecimals);
-    out.u64(decimals->scale);
-    out.u64(decimals->trimmed ? 1 : 0);
-    out.i64(decimals->least);
-    out.u64(decimals->range);
-    out.u64(width);
-    std::string bytes = std::move(out).bytes();
+    std::string bytes;
+    for (const std::uint64_t number :
+         {kPackedDecimals, std::uint64_t{decimals->scale}, std::uint64_t{decimals->trimmed ? 1U : 0U},
+          static_cast<std::uint64_t>(decimals->least), decimals->range, std::uint64_t{width}}) {
+      put(bytes, number, sizeof number);
+    }
     for (std::size_t i = 0; i < decimals->digits.size(); ++i) {
       const std::uint64_t above =
           static_cast<std::uint64_t>(decimals->digits[i]) - static_cast<std::uint64_t>(decimals->least);
@@ -182,27 +180,87 @@ class Packer {
 /// A file that is read in parts.
 class Parts {
  public:
-  Parts(const std::filesystem::path& file, const std::function<void(std::string_view)>& seen)
-      : file_(std::fopen(file.c_str(), "rbe"), &std::fclose), seen_(&seen) {}
-  [[nodiscard]] bool open() const noexcept { return file_ != nullptr; }
-  /// @return whether there were so many bytes
-  [[nodiscard]] bool read(std::string& out, std::uint64_t size) {
-    out.resize(size);
-    if (std::fread(out.data(), 1, size, file_.get()) != size) return false;
-    if (*seen_) (*seen_)(out);
-    return true;
+  explicit Parts(const std::function<void(std::string_view)>& seen) : seen_(&seen) {}
+  Parts(const Parts&) = delete;
+  Parts& operator=(const Parts&) = delete;
+  virtual ~Parts() = default;
+
+  /// @param room may be used for the bytes @return the next ones; nothing where there are not so many
+  [[nodiscard]] std::optional<std::string_view> take(std::string& room, std::uint64_t size) {
+    const std::optional<std::string_view> out = next(room, size);
+    if (out && *seen_) (*seen_)(*out);
+    return out;
   }
   [[nodiscard]] std::optional<std::uint64_t> u64() {
-    std::string bytes;
-    if (!read(bytes, sizeof(std::uint64_t))) return std::nullopt;
-    const Result<std::uint64_t> out = ByteReader(bytes).u64();
+    std::string room;
+    const std::optional<std::string_view> bytes = take(room, sizeof(std::uint64_t));
+    if (!bytes) return std::nullopt;
+    const Result<std::uint64_t> out = ByteReader(*bytes).u64();
     return out ? std::optional(*out) : std::nullopt;
   }
-  [[nodiscard]] bool at_end() { return std::fgetc(file_.get()) == EOF; }
+  [[nodiscard]] virtual std::uintmax_t size() const = 0;
+  [[nodiscard]] virtual bool at_end() = 0;
+  /// The number that the last eight bytes of the file are.
+  [[nodiscard]] virtual std::optional<std::uint64_t> last_number() = 0;
 
  private:
-  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
+  [[nodiscard]] virtual std::optional<std::string_view> next(std::string& room, std::uint64_t size) = 0;
   const std::function<void(std::string_view)>* seen_;
+};
+
+class ReadParts final : public Parts {
+ public:
+  ReadParts(const std::filesystem::path& file, const std::function<void(std::string_view)>& seen)
+      : Parts(seen), file_(std::fopen(file.c_str(), "rbe"), &std::fclose) {
+    std::error_code unknown;
+    size_ = std::filesystem::file_size(file, unknown);
+    if (unknown) size_ = 0;
+  }
+  [[nodiscard]] bool open() const noexcept { return file_ != nullptr; }
+  std::uintmax_t size() const override { return size_; }
+  bool at_end() override { return std::fgetc(file_.get()) == EOF; }
+  std::optional<std::uint64_t> last_number() override {
+    std::uint64_t out = 0;
+    const long here = std::ftell(file_.get());
+    if (here < 0 || std::fseek(file_.get(), -static_cast<long>(sizeof out), SEEK_END) != 0 ||
+        std::fread(&out, 1, sizeof out, file_.get()) != sizeof out || std::fseek(file_.get(), here, SEEK_SET) != 0) {
+      return std::nullopt;
+    }
+    return out;
+  }
+
+ private:
+  std::optional<std::string_view> next(std::string& room, std::uint64_t size) override {
+    room.resize(size);
+    if (std::fread(room.data(), 1, size, file_.get()) != size) return std::nullopt;
+    return room;
+  }
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
+  std::uintmax_t size_ = 0;
+};
+
+class MappedParts final : public Parts {
+ public:
+  MappedParts(std::string_view bytes, const std::function<void(std::string_view)>& seen)
+      : Parts(seen), all_(bytes), rest_(bytes) {}
+  std::uintmax_t size() const override { return all_.size(); }
+  bool at_end() override { return rest_.empty(); }
+  std::optional<std::uint64_t> last_number() override {
+    std::uint64_t out = 0;
+    if (all_.size() < sizeof out) return std::nullopt;
+    std::memcpy(&out, all_.data() + all_.size() - sizeof out, sizeof out);
+    return out;
+  }
+
+ private:
+  std::optional<std::string_view> next(std::string& /*room*/, std::uint64_t size) override {
+    if (size > rest_.size()) return std::nullopt;
+    const std::string_view out = rest_.substr(0, size);
+    rest_.remove_prefix(size);
+    return out;
+  }
+  std::string_view all_;
+  std::string_view rest_;
 };
 
 }  // namespace
@@ -304,23 +362,18 @@ Error damaged(const std::filesystem::path& file) {
 struct Header {
   NumberForm numbers;
   std::vector<std::string> columns;
-  std::uintmax_t file_bytes = 0;
 };
 
 Result<Header> read_header(const std::filesystem::path& file, Parts& parts) {
-  if (!parts.open())
-    return Error{ErrorCode::InvalidData,
-                 fmt::format("{}: cannot be read: {}", file.string(), std::generic_category().message(errno))};
-  std::string part;
-  if (!parts.read(part, kMagic.size()) || part != kMagic)
+  std::string room;
+  if (parts.take(room, kMagic.size()) != kMagic)
     return Error{ErrorCode::InvalidData, fmt::format("{}: expected a snapshot of a data set", file.string())};
-  std::error_code unknown;
   Header out;
-  out.file_bytes = std::filesystem::file_size(file, unknown);
   const auto header_bytes = parts.u64();
-  if (unknown || !header_bytes || *header_bytes > out.file_bytes || !parts.read(part, *header_bytes))
-    return damaged(file);
-  ByteReader header(part);
+  if (!header_bytes || *header_bytes > parts.size()) return damaged(file);
+  const auto part = parts.take(room, *header_bytes);
+  if (!part) return damaged(file);
+  ByteReader header(*part);
   const Result<std::uint64_t> form = header.u64();
   const Result<std::uint64_t> count = header.u64();
   if (!form || *form > 3 || !count || *count == 0 || *count > kCsvColumnsMax) return damaged(file);
@@ -334,38 +387,41 @@ Result<Header> read_header(const std::filesystem::path& file, Parts& parts) {
   return out;
 }
 
-}  // namespace
-
-Result<NumberForm> numbers_of_snapshot(const std::filesystem::path& file) {
-  const std::function<void(std::string_view)> nobody;
-  Parts parts(file, nobody);
-  UNDERTONE_TRY(const Header header, read_header(file, parts));
-  return header.numbers;
+/// The number of rows stands at the end, where whoever wrote it knew it.
+Result<std::uint64_t> rows_of(const std::filesystem::path& file, Parts& parts, const Header& header) {
+  const std::optional<std::uint64_t> last = parts.last_number();
+  // A cell is a byte at least, so that no number here takes memory for more of them than the file can have.
+  if (!last || *last == 0 || *last > parts.size() / header.columns.size()) return damaged(file);
+  return *last;
 }
 
-Status read_snapshot_into(const std::filesystem::path& file, const std::function<void(std::string_view)>& bytes,
-                          TableSink& sink) {
-  Parts parts(file, bytes);
+Error unreadable(const std::filesystem::path& file) {
+  return {ErrorCode::InvalidData,
+          fmt::format("{}: cannot be read: {}", file.string(), std::generic_category().message(errno))};
+}
+
+}  // namespace
+
+Result<SnapshotFacts> facts_of_snapshot(const std::filesystem::path& file) {
+  const std::function<void(std::string_view)> nobody;
+  ReadParts parts(file, nobody);
+  if (!parts.open()) return unreadable(file);
+  UNDERTONE_TRY(const Header header, read_header(file, parts));
+  UNDERTONE_TRY(const std::uint64_t rows, rows_of(file, parts, header));
+  return SnapshotFacts{header.numbers, rows};
+}
+
+namespace {
+
+Status read_parts_into(const std::filesystem::path& file, Parts& parts, TableSink& sink) {
   UNDERTONE_TRY(const Header header, read_header(file, parts));
   const std::vector<std::string>& columns = header.columns;
-  // The number of rows stands at the end, where whoever wrote it knew it.
-  std::uint64_t rows = 0;
-  {
-    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> end(std::fopen(file.c_str(), "rbe"), &std::fclose);
-    std::array<char, sizeof rows> last{};
-    if (!end || std::fseek(end.get(), -static_cast<long>(last.size()), SEEK_END) != 0 ||
-        std::fread(last.data(), 1, last.size(), end.get()) != last.size()) {
-      return damaged(file);
-    }
-    std::memcpy(&rows, last.data(), last.size());
-  }
-  // A cell is a byte at least, so that no number here takes memory for more of them than the file can have.
-  if (rows == 0 || rows > header.file_bytes / columns.size()) return damaged(file);
+  UNDERTONE_TRY(const std::uint64_t rows, rows_of(file, parts, header));
   if (const Status begun = sink.begin(columns, static_cast<std::int64_t>(rows)); !begun)
     return Error{begun.error().code, fmt::format("{}: {}", file.string(), begun.error().message)};
   TableProblems problems(file.string());
   std::uint64_t seen = 0;
-  std::vector<std::string> packed(columns.size());
+  std::vector<std::string> rooms(columns.size());
   PackedRows block{std::vector<PackedCells>(columns.size()), 0, mark_of(header.numbers)};
   while (!problems.stopped()) {
     const auto block_rows = parts.u64();
@@ -373,9 +429,10 @@ Status read_snapshot_into(const std::filesystem::path& file, const std::function
     if (*block_rows == 0) break;
     for (std::size_t i = 0; i < columns.size(); ++i) {
       const auto size = parts.u64();
-      if (!size || *size > std::min<std::uint64_t>(header.file_bytes, kPackedBytesMax) || !parts.read(packed[i], *size))
-        return damaged(file);
-      Result<PackedCells> column = unpack(packed[i], *block_rows);
+      if (!size || *size > std::min<std::uint64_t>(parts.size(), kPackedBytesMax)) return damaged(file);
+      const auto packed = parts.take(rooms[i], *size);
+      if (!packed) return damaged(file);
+      Result<PackedCells> column = unpack(*packed, *block_rows);
       if (!column) return damaged(file);
       block.columns[i] = *std::move(column);
     }
@@ -387,6 +444,21 @@ Status read_snapshot_into(const std::filesystem::path& file, const std::function
   const auto total = parts.u64();
   if (!total || *total != rows || seen != rows || !parts.at_end()) return damaged(file);
   return {};
+}
+
+}  // namespace
+
+Status read_snapshot_into(const std::filesystem::path& file, const std::function<void(std::string_view)>& bytes,
+                          TableSink& sink) {
+  ReadParts parts(file, bytes);
+  if (!parts.open()) return unreadable(file);
+  return read_parts_into(file, parts, sink);
+}
+
+Status read_snapshot_into(const MappedFile& mapped, const std::filesystem::path& name,
+                          const std::function<void(std::string_view)>& bytes, TableSink& sink) {
+  MappedParts parts(mapped.bytes(), bytes);
+  return read_parts_into(name, parts, sink);
 }
 
 }  // namespace undertone::data

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "shared/base/mapped_file.hpp"
 #include "shared/data/numbers.hpp"
 #include "shared/data/table_sink.hpp"
 
@@ -59,13 +60,22 @@ class SnapshotWriter final : public TableSink {
 
 inline constexpr std::size_t kSnapshotBlockRows = 65'536;
 
-/// How the numbers of a snapshot are written.
-[[nodiscard]] Result<NumberForm> numbers_of_snapshot(const std::filesystem::path& file);
+/// What a snapshot says of itself.
+struct SnapshotFacts {
+  NumberForm numbers;  // how they are written
+  std::uint64_t rows = 0;
+};
+[[nodiscard]] Result<SnapshotFacts> facts_of_snapshot(const std::filesystem::path& file);
 
 /// Hands a snapshot's cells on, block by block.
 /// @param bytes sees every byte of the file, in order: for a digest
 /// @return an error that names the file where it is none, where it is damaged, or where the sink refused
 [[nodiscard]] Status read_snapshot_into(const std::filesystem::path& file,
+                                        const std::function<void(std::string_view)>& bytes, TableSink& sink);
+/// The same of a snapshot that is mapped: the packed cells that the sink is given refer to the mapping, and stay valid
+/// as long as it does.
+/// @param name of the file, for errors
+[[nodiscard]] Status read_snapshot_into(const MappedFile& mapped, const std::filesystem::path& name,
                                         const std::function<void(std::string_view)>& bytes, TableSink& sink);
 
 }  // namespace undertone::data

@@ -59,7 +59,7 @@ bool SiloAgent::answers_quickly(const wire::Message& message) const {
   const auto* query = std::get_if<wire::QueryMessage>(&message);
   const SiloMachine* machine = query == nullptr ? nullptr : machine_of(query->run);
   constexpr double kProductsMax = 1e5;
-  if (machine == nullptr || machine->projects(query->run) ||
+  if (machine == nullptr || machine->makes_records(query->run) ||
       queries::kind_of(query->query.question) == releases::QuestionKind::LocalRun)
     return false;
   return machine->answer_products(query->run, query->query.round) <= kProductsMax;

@@ -109,8 +109,9 @@ class SiloMachine {
     return plan(run, job, true);
   }
   [[nodiscard]] Ledger& ledger() const noexcept { return setup_.ledger; }
-  /// Whether the run's model reads a map of all records, or some of their columns, which is computed first.
-  [[nodiscard]] bool projects(const RunId& run) const {
+  /// Whether records are made before an answer: of a map of all records, of some of their columns, or of a snapshot.
+  [[nodiscard]] bool makes_records(const RunId& run) const {
+    if (setup_.dataset.training_source) return true;
     const auto known = accepted_.find(run);
     return known != accepted_.end() &&
            (known->second.job.projection.has_value() || known->second.job.schema != setup_.facts.schema);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 
 #include "shared/data/dates.hpp"
 
@@ -20,9 +21,10 @@ void count_into(Bins& bins, double value) {
   ++bins[static_cast<std::size_t>(std::clamp(part, 0.0, static_cast<double>(kBins - 1)))];
 }
 
-/// The blocks whose records are the data set's.
-std::array<const models::Records*, 3> blocks_of(const data::Dataset& dataset) {
-  return {&dataset.training, &dataset.holdout, &dataset.public_records};
+/// Hands over the rows of all blocks of the data set, part by part.
+void each_part(const data::Dataset& dataset, const std::function<void(const models::Records&)>& use) {
+  for (const releases::Block block : {releases::Block::Training, releases::Block::Holdout, releases::Block::Public})
+    dataset.read(block).read_all([&](const data::BlockReader::Part& part) { use(part.records); });
 }
 
 Json number_json(const NumericColumn& column, const ColumnFacts& facts, const Bins& bins) {
@@ -51,17 +53,18 @@ Json list_json(const std::vector<std::string>& values, const ColumnFacts& facts)
 /// Every column that the schema reads, with what it is.
 class Columns {
  public:
-  Columns(const data::Schema& schema, const LoadedDataset& loaded) : schema_(&schema), loaded_(&loaded) {}
+  Columns(const data::Schema& schema, const LoadedDataset& loaded)
+      : schema_(&schema), loaded_(&loaded), bins_(schema.features.size()) {
+    count_all();
+  }
   [[nodiscard]] Json json() const {
     const std::size_t features = schema_->features.size();
     Json out = Json::array();
     add(out, label(facts_at(features)), data::label_column(*schema_), "label");
-    Eigen::Index coordinate = 0;
     for (std::size_t i = 0; i < features; ++i) {
       const data::FeatureColumn& column = schema_->features[i];
       if (out.size() < kColumnsShown)
-        add(out, feature(column, facts_at(i), coordinate), data::name_of(column), "feature");
-      coordinate += static_cast<Eigen::Index>(data::encoded_width(column));
+        add(out, feature(column, facts_at(i), bins_[i]), data::name_of(column), "feature");
     }
     for (std::size_t i = 0; i < schema_->sensitive.size() && out.size() < kColumnsShown; ++i) {
       const data::SensitiveColumn& column = schema_->sensitive[i];
@@ -83,33 +86,38 @@ class Columns {
     UNDERTONE_CHECK(at < loaded_->columns.size());
     return loaded_->columns[at];
   }
-  [[nodiscard]] Json feature(const data::FeatureColumn& column, const ColumnFacts& facts,
-                             Eigen::Index coordinate) const {
-    if (const auto* list = std::get_if<data::CategoricalColumn>(&column)) return list_json(list->categories, facts);
-    const auto& number = std::get<NumericColumn>(column);
-    const bool indicated = number.missing && number.missing->indicator;
-    Bins bins{};
-    for (const models::Records* block : blocks_of(loaded_->dataset)) {
-      for (Eigen::Index row = 0; row < block->rows(); ++row) {
-        if (!indicated || block->features(coordinate + 1, row) == 0.0)
-          count_into(bins, block->features(coordinate, row));
+  /// Fills the bins of all columns that are shown in one pass: records may be made anew for each.
+  void count_all() {
+    const bool of_label = std::holds_alternative<data::NumericLabel>(schema_->label);
+    each_part(loaded_->dataset, [&](const models::Records& part) {
+      Eigen::Index coordinate = 0;
+      for (std::size_t i = 0; i < std::min(bins_.size(), kColumnsShown); ++i) {
+        const data::FeatureColumn& column = schema_->features[i];
+        const auto* number = std::get_if<NumericColumn>(&column);
+        const bool indicated = number != nullptr && number->missing && number->missing->indicator;
+        for (Eigen::Index row = 0; number != nullptr && row < part.rows(); ++row)
+          if (!indicated || part.features(coordinate + 1, row) == 0.0)
+            count_into(bins_[i], part.features(coordinate, row));
+        coordinate += static_cast<Eigen::Index>(data::encoded_width(column));
       }
-    }
-    return number_json(number, facts, bins);
+      for (Eigen::Index row = 0; of_label && row < part.rows(); ++row) count_into(of_label_, part.targets[row]);
+    });
+  }
+  [[nodiscard]] static Json feature(const data::FeatureColumn& column, const ColumnFacts& facts, const Bins& bins) {
+    if (const auto* list = std::get_if<data::CategoricalColumn>(&column)) return list_json(list->categories, facts);
+    return number_json(std::get<NumericColumn>(column), facts, bins);
   }
   [[nodiscard]] Json label(const ColumnFacts& facts) const {
     if (const auto* binary = std::get_if<data::BinaryLabel>(&schema_->label))
       return list_json({binary->negative, binary->positive}, facts);
     if (const auto* several = std::get_if<data::ClassLabel>(&schema_->label)) return list_json(several->classes, facts);
-    Bins bins{};
-    for (const models::Records* block : blocks_of(loaded_->dataset)) {
-      for (Eigen::Index row = 0; row < block->rows(); ++row) count_into(bins, block->targets[row]);
-    }
-    return number_json(std::get<data::NumericLabel>(schema_->label).column, facts, bins);
+    return number_json(std::get<data::NumericLabel>(schema_->label).column, facts, of_label_);
   }
 
   const data::Schema* schema_;
   const LoadedDataset* loaded_;
+  std::vector<Bins> bins_;  // of each feature that is a number
+  Bins of_label_{};
 };
 
 }  // namespace
@@ -118,10 +126,10 @@ Json records_json(const DatasetConfig& config, const LoadedDataset& loaded) {
   const data::Dataset& dataset = loaded.dataset;
   const std::size_t all = config.schema.features.size() + config.schema.sensitive.size() + 1;
   return {{"dataset", config.name},
-          {"training", dataset.training.count()},
-          {"holdout", dataset.holdout.count()},
-          {"public_records", dataset.public_records.count()},
-          {"rows", dataset.training.rows() + dataset.holdout.rows() + dataset.public_records.rows()},
+          {"training", dataset.count(releases::Block::Training)},
+          {"holdout", dataset.count(releases::Block::Holdout)},
+          {"public_records", dataset.count(releases::Block::Public)},
+          {"rows", dataset.rows()},
           {"columns", Columns(config.schema, loaded).json()},
           {"columns_not_shown", all > kColumnsShown ? all - kColumnsShown : 0}};
 }

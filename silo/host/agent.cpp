@@ -64,8 +64,9 @@ int run_agent(const std::filesystem::path& config_file, const MakeRandomness& ma
   for (std::size_t i = 0; i < served.size(); ++i) {
     const DatasetConfig& dataset = config->datasets[i];
     const data::Dataset& records = served[i]->loaded.dataset;
-    const DatasetFacts facts{dataset.schema,         records.training.count(),       records.holdout.count(),
-                             dataset.holdout_public, records.public_records.count(), dataset.unit()};
+    const DatasetFacts facts{
+        dataset.schema,         records.count(releases::Block::Training), records.count(releases::Block::Holdout),
+        dataset.holdout_public, records.count(releases::Block::Public),   dataset.unit()};
     machines.push_back(std::make_unique<SiloMachine>(SiloMachine::Setup{
         config->id, config->policy, facts, records, *served[i]->ledger, *randomness, config->session.wire, ledgers,
         *desk->desk, dataset.name, service::wall_clock, dialled, jobs::plan_of, &served[i]->room, dataset.permit}));

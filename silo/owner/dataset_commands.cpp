@@ -86,9 +86,9 @@ void print_ids(const LoadedDataset& loaded) {
 
 struct Counts {
   explicit Counts(const data::Dataset& dataset)
-      : training(dataset.training.count()),
-        holdout(dataset.holdout.count()),
-        public_records(dataset.public_records.count()),
+      : training(dataset.count(releases::Block::Training)),
+        holdout(dataset.count(releases::Block::Holdout)),
+        public_records(dataset.count(releases::Block::Public)),
         persons(dataset.training.of_persons()) {}
   Eigen::Index training;
   Eigen::Index holdout;
@@ -297,26 +297,26 @@ int check_data(const OwnerOptions& options) {
     const Result<LoadedDataset> loaded = load_dataset(looked, ledger ? *ledger->key : *key, progress_line());
     if (!loaded) return fail(loaded.error());
     const data::Dataset& blocks = loaded->dataset;
-    const std::int64_t rows = blocks.training.rows() + blocks.holdout.rows() + blocks.public_records.rows();
+    const Counts counts(blocks);
+    const std::int64_t rows = blocks.rows();
     fmt::print("data set \"{}\"\n", dataset.name);
-    fmt::print("  {}, {} columns used, {} features after encoding\n",
-               counts_text(Counts(loaded->dataset), dataset.holdout_public), loaded->columns.size(),
-               loaded->dataset.training.features.rows());
+    fmt::print("  {}, {} columns used, {} features after encoding\n", counts_text(counts, dataset.holdout_public),
+               loaded->columns.size(), blocks.read(releases::Block::Training).features());
+    if (blocks.training_source)
+      fmt::print("  served from its mapped snapshot: in memory its records would take more than memory_mib allows\n");
     for (std::size_t at = 0; at < loaded->columns.size(); ++at)
       print_column(loaded->columns[at], at, dataset.schema, values, rows);
     if (values && dataset.person) print_ids(*loaded);
     if (ledger) stops = print_findings(content_findings(ledger->ledger->dataset(), loaded->identity)) || stops;
-    stops = print_findings(count_findings(options.config, *config, dataset.name, loaded->dataset.training.count())) ||
-            stops;
-    facts_by_dataset.emplace(
-        dataset.name, DatasetFacts{dataset.schema, loaded->dataset.training.count(), loaded->dataset.holdout.count(),
-                                   dataset.holdout_public, loaded->dataset.public_records.count(), dataset.unit()});
-    const auto records = static_cast<double>(loaded->dataset.training.count());
+    stops = print_findings(count_findings(options.config, *config, dataset.name, counts.training)) || stops;
+    facts_by_dataset.emplace(dataset.name, DatasetFacts{dataset.schema, counts.training, counts.holdout,
+                                                        dataset.holdout_public, counts.public_records, dataset.unit()});
+    const auto records = static_cast<double>(counts.training);
     if (100.0 * config->policy.delta_max.value() * records > 1.0)
       fmt::print(
           "  WARNING: policy.delta_max is {:.3g}, not far below one in the {} records: a job may then promise no more "
           "than publishing a record at random would keep. At most {:.1g} is advised\n",
-          config->policy.delta_max.value(), loaded->dataset.training.count(), 0.01 / records);
+          config->policy.delta_max.value(), counts.training, 0.01 / records);
   }
   if (!values) fmt::print("What the columns hold is shown on a terminal alone.\n");
   const int answer = options.job_file.empty() ? kDone : answer_offer(options, facts_by_dataset);

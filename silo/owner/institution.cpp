@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <sodium.h>
@@ -12,12 +13,15 @@
 #include "shared/base/files.hpp"
 #include "shared/base/plain_text.hpp"
 #include "shared/data/csv_reader.hpp"
+#include "shared/data/mapped_records.hpp"
 #include "shared/data/snapshot.hpp"
 #include "shared/jobs/derived_section.hpp"
 #include "silo/owner/snapshots.hpp"
 
 namespace undertone::silo {
 namespace {
+
+constexpr std::uint64_t kRowsMax = std::numeric_limits<std::uint32_t>::max();  // of a snapshot
 
 Digest digest_of(const SigningKey& key, const char* what, const models::Records& records) {
   ByteWriter bytes;
@@ -202,9 +206,13 @@ class RowKeys {
 /// the order in which a database gives its rows, which may hang on their values, decides nothing: if one record is
 /// replaced by another, all others can keep their places; nor does a person's own rows' order hang on others' rows.
 /// Which of several equal ones stands where is told to nobody: they are equal.
-void arrange(data::TableRecords& read, const RowKeys& keys) {
-  std::vector<std::pair<data::PersonKey, std::size_t>> rows;  // side by side, since they are compared again and again
-  for (std::size_t row = 0; row < read.contents.size(); ++row) rows.emplace_back(read.contents[row], row);
+/// @param contents of each row the key of what is in it @return the rows in that order
+std::vector<std::uint32_t> arranged(std::vector<data::PersonKey> contents, const RowKeys& keys) {
+  UNDERTONE_CHECK(contents.size() <= kRowsMax);
+  std::vector<std::pair<data::PersonKey, std::uint32_t>> rows;  // side by side: they are compared again and again
+  rows.reserve(contents.size());
+  for (const data::PersonKey& content : contents) rows.emplace_back(content, static_cast<std::uint32_t>(rows.size()));
+  contents = {};  // of many rows it is much
   std::sort(rows.begin(), rows.end());
   bool alike = false;
   for (std::size_t first = 0, to = 0; first < rows.size(); first = to) {
@@ -214,9 +222,16 @@ void arrange(data::TableRecords& read, const RowKeys& keys) {
     }
   }
   if (alike) std::sort(rows.begin(), rows.end());
-  std::vector<std::size_t> order;
+  std::vector<std::uint32_t> order;
   order.reserve(rows.size());
   for (const auto& [key, row] : rows) order.push_back(row);
+  return order;
+}
+
+/// Puts the rows of what was read into that order.
+void arrange(data::TableRecords& read, const RowKeys& keys) {
+  const std::vector<std::uint32_t> rows = arranged(std::move(read.contents), keys);
+  const std::vector<std::size_t> order(rows.begin(), rows.end());
   read.records = data::in_order(read.records, order);
   std::vector<bool> marked;
   if (!read.marked.empty())
@@ -266,6 +281,46 @@ Result<LoadedDataset> load_dataset(const DatasetConfig& config, const SigningKey
   return load_table(config, table, key, progress);
 }
 
+namespace {
+
+/// Whether records are made of the snapshot when they are read: where they are too many for the memory. Persons' rows
+/// and records that are declared public stand in memory always.
+bool is_served_mapped(const DatasetConfig& config, std::uint64_t rows) {
+  const std::uint64_t bytes_a_record = (data::encoded_width(config.schema) + 1) * sizeof(double);
+  return !config.person && std::holds_alternative<std::monostate>(config.declared_public) &&
+         rows > config.memory_max / bytes_a_record;
+}
+
+/// The data set of a mapped snapshot: the very records at the very positions that it has where all are in memory.
+Result<LoadedDataset> of_mapped(const DatasetConfig& config, const SigningKey& key,
+                                const std::shared_ptr<const data::MappedTable>& mapped, data::TableRecords& read,
+                                const RowKeys& keys, const Digest& content, const std::filesystem::path& table) {
+  const std::vector<std::uint32_t> rows = arranged(std::move(read.contents), keys);
+  const Result<data::SplitOrder> order = data::split_order(rows.size(), config.split);
+  if (!order) return Error{order.error().code, fmt::format("{}: {}", table.string(), order.error().message)};
+  const auto block = [&](std::size_t from, std::size_t to) {
+    std::vector<std::uint32_t> own;
+    own.reserve(to - from);
+    for (std::size_t i = from; i < to; ++i) own.push_back(rows[order->records[i]]);
+    return std::make_shared<const data::MappedRecords>(mapped, std::move(own));
+  };
+  LoadedDataset out{{}, {config.name, content, {}, {}, config.unit()}, std::move(read.columns)};
+  out.dataset.training_source = block(order->holdout, order->used);
+  out.dataset.holdout_source = block(0, order->holdout);
+  if (config.attribute_alone) out.identity.persons = sensitive_digest(key, config.schema);
+  if (config.holdout_public) {
+    const data::BlockReader holdout = out.dataset.read(releases::Block::Holdout);
+    std::vector<std::int64_t> everybody(static_cast<std::size_t>(holdout.count()));
+    std::iota(everybody.begin(), everybody.end(), std::int64_t{0});
+    models::Records records;
+    out.dataset.holdout_source->make(everybody, records);
+    out.identity.public_holdout = digest_of(key, "public holdout", records);
+  }
+  return out;
+}
+
+}  // namespace
+
 Result<LoadedDataset> load_table(const DatasetConfig& config, const std::filesystem::path& table, const SigningKey& key,
                                  const Progress& progress) {
   std::error_code error;
@@ -292,12 +347,22 @@ Result<LoadedDataset> load_table(const DatasetConfig& config, const std::filesys
     };
   }
   if (config.snapshots) options.content_key = [&rows](std::string_view row) { return rows.of(row); };
+  std::shared_ptr<const data::MappedTable> mapped;
   Result<data::TableRecords> read = [&]() -> Result<data::TableRecords> {
     if (!config.snapshots) {
       options.dialect = std::get<CsvSource>(config.source).dialect;
       return data::read_csv(table, config.schema, options);
     }
-    UNDERTONE_TRY(options.numbers, data::numbers_of_snapshot(table));
+    UNDERTONE_TRY(const data::SnapshotFacts facts, data::facts_of_snapshot(table));
+    options.numbers = facts.numbers;
+    if (facts.rows > kRowsMax)
+      return Error{ErrorCode::LimitExceeded,
+                   fmt::format("{}: has {} rows, expected at most {}", table.string(), facts.rows, kRowsMax)};
+    if (is_served_mapped(config, facts.rows)) {
+      data::TableRecords gathered;
+      UNDERTONE_TRY(mapped, data::MappedTable::read(table, config.schema, options, bytes, gathered));
+      return gathered;
+    }
     data::RecordGatherer gatherer(config.schema, options);
     UNDERTONE_TRY(data::read_snapshot_into(table, bytes, gatherer));
     return gatherer.take();
@@ -308,6 +373,7 @@ Result<LoadedDataset> load_table(const DatasetConfig& config, const std::filesys
   const auto without_id = static_cast<std::int64_t>(config.person ? read->alone.size() : 0);
   const bool declares_file = std::holds_alternative<std::filesystem::path>(config.declared_public);
   const Digest in_source_order = declares_file ? digest_of(key, "records", read->records) : Digest{};
+  if (mapped) return of_mapped(config, key, mapped, *read, rows, content.finish(config), table);
   set_alone(key, config.name, *read);
   if (config.snapshots) arrange(*read, rows);
   UNDERTONE_TRY(models::Records declared, take_public(config, key, in_source_order, *read));

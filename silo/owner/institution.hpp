@@ -13,7 +13,7 @@
 
 namespace undertone::silo {
 
-/// A data set in memory with the identity that its ledger knows it by.
+/// A data set, in memory or mapped, with the identity that its ledger knows it by.
 struct LoadedDataset {
   data::Dataset dataset;
   DatasetIdentity identity;

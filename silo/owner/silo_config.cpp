@@ -293,6 +293,12 @@ DatasetConfig parse_dataset(config::Section& section, const std::filesystem::pat
   if (!section.recording() && !out.snapshots && !std::holds_alternative<CsvSource>(out.source))
     section.problem("snapshots",
                     "expected a folder: what a database or a Parquet file gives is served from a snapshot");
+  if (section.has("memory_mib"))
+    out.memory_max = static_cast<std::uint64_t>(section.integer(
+                         "memory_mib", 0, std::int64_t{1} << 30,
+                         "a data set whose records take more memory than this, as numbers of 8 bytes, is served from "
+                         "its mapped snapshot: an answer takes longer then (default 2048)"))
+                     << 20U;
   out.map = parse_map(section);
   if (!out.map.empty() && !out.snapshots && !section.recording())
     section.problem("map", "expected none without snapshots: it is a snapshot that has the schema's columns");

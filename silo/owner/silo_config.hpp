@@ -30,6 +30,8 @@ struct DatasetConfig {
   /// The folder of what is served, a copy of the source's rows as they were when the data set was added or amended.
   /// None: the source is a file that is read at every start, and has to stay as it is.
   std::optional<std::filesystem::path> snapshots = {};
+  /// Records that take more bytes of memory than this, as numbers, are made of the snapshot whenever they are read.
+  std::uint64_t memory_max = std::uint64_t{2048} << 20U;
   /// How the source's columns become the schema's, when a snapshot is made.
   std::vector<ColumnMapping> map = {};
   data::Schema schema;

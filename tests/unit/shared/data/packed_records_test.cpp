@@ -1,7 +1,11 @@
+#include <algorithm>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <numeric>
 #include <random>
 
+#include "shared/base/files.hpp"
+#include "shared/data/mapped_records.hpp"
 #include "shared/data/record_gatherer.hpp"
 #include "shared/data/snapshot.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -104,8 +108,61 @@ class PackedRecordsTest : public ::testing::Test {
     return gatherer.take();
   }
 
+  /// The mapped table makes, of any rows in any order, the very records that are read at once.
+  void expect_mapped(const std::string& what, const Result<TableRecords>& expected) {
+    TableRecords gathered;
+    std::string bytes;
+    const auto table = MappedTable::read(
+        file_, schema_, options_, [&bytes](std::string_view more) { bytes += more; }, gathered);
+    ASSERT_EQ(table.has_value(), expected.has_value()) << what;
+    if (!table) {
+      EXPECT_EQ(table.error().message, expected.error().message) << what;
+      return;
+    }
+    EXPECT_EQ(bytes, read_file(file_, std::size_t{1} << 30U).value()) << what;
+    EXPECT_EQ(gathered.contents, expected->contents) << what;
+    EXPECT_EQ(gathered.records.rows(), 0) << what;
+    ASSERT_EQ(gathered.columns.size(), expected->columns.size());
+    for (std::size_t i = 0; i < gathered.columns.size(); ++i)
+      EXPECT_EQ(gathered.columns[i].counts, expected->columns[i].counts) << what;
+    // Two blocks, as a split makes them, each in an order of its own.
+    std::vector<std::uint32_t> order((*table)->rows());
+    std::iota(order.begin(), order.end(), 0U);
+    std::shuffle(order.begin(), order.end(), random_);
+    const std::size_t half = order.size() / 3;
+    for (const auto& [from, to] : {std::pair{std::size_t{0}, half}, std::pair{half, order.size()}}) {
+      const std::vector<std::uint32_t> rows(order.begin() + static_cast<std::ptrdiff_t>(from),
+                                            order.begin() + static_cast<std::ptrdiff_t>(to));
+      const MappedRecords block(*table, rows);
+      ASSERT_EQ(block.count(), static_cast<Eigen::Index>(rows.size()));
+      ASSERT_EQ(block.features(), expected->records.features.rows());
+      std::vector<std::int64_t> positions;
+      for (std::size_t i = 0; i < rows.size(); ++i)
+        positions.push_back(static_cast<std::int64_t>(random_() % rows.size()));  // some several times
+      models::Records made;
+      block.make(positions, made);
+      const auto expect_row = [&](Eigen::Index at, std::uint32_t row) {
+        ASSERT_EQ(made.features.col(at), expected->records.features.col(row)) << what << row;
+        ASSERT_EQ(made.targets[at], expected->records.targets[row]) << what << row;
+        ASSERT_EQ(made.group_of(at), expected->records.group_of(row)) << what << row;
+      };
+      for (std::size_t i = 0; i < positions.size(); ++i)
+        expect_row(static_cast<Eigen::Index>(i), rows[static_cast<std::size_t>(positions[i])]);
+      std::vector<std::uint32_t> sorted = rows;
+      std::sort(sorted.begin(), sorted.end());
+      std::size_t seen = 0;
+      block.make_all(100, [&](const models::Records& part) {
+        ASSERT_LE(part.count(), 100);
+        made = part;
+        for (Eigen::Index i = 0; i < part.count(); ++i) expect_row(i, sorted.at(seen++));
+      });
+      EXPECT_EQ(seen, rows.size()) << what;
+    }
+  }
+
   void expect_equal(const std::string& what) {
     const Result<TableRecords> fast = read(false);
+    expect_mapped(what, fast);
     const Result<TableRecords> slow = read(true);
     ASSERT_EQ(fast.has_value(), slow.has_value()) << what;
     if (!fast) {

@@ -146,7 +146,7 @@ TEST_F(SnapshotTest, OnlyWantedColumnsAreKept) {
   EXPECT_EQ(kept.columns, (std::vector<std::string>{"ward", "Gro\u0308ße"}));
   EXPECT_EQ(kept.rows.front().at(1), "71,5");
   EXPECT_EQ(kept.rows.back().at(1), "1.080,25");
-  EXPECT_EQ(numbers_of_snapshot(file_).value(), (NumberForm{true, true}));
+  EXPECT_EQ(facts_of_snapshot(file_)->numbers, (NumberForm{true, true}));
 }
 
 TEST_F(SnapshotTest, MissingColumnsAreSaid) {

@@ -378,7 +378,7 @@ TEST(SiloMachineTest, AMapOfTheFeaturesIsThePolicysToAllow) {
   Agent willing{federation};
   EXPECT_EQ(willing.offer(), std::nullopt);
   EXPECT_EQ(willing.say(willing.gradient(0)).replies.size(), 1U);
-  EXPECT_TRUE(willing.machine().projects(willing.run));
+  EXPECT_TRUE(willing.machine().makes_records(willing.run));
 }
 
 /// A federation whose records draw bins.

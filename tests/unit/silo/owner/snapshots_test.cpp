@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <numeric>
 #include <set>
 
 #include "shared/base/files.hpp"
@@ -93,6 +94,54 @@ TEST_F(SnapshotsTest, NoIdIsInTheFileAndNearOnesAreCountedWhenItIsMade) {
   EXPECT_NE(freeze(config_, key_, nullptr).error().message.find("data.csv:2: column 1: expected a person's id"),
             std::string::npos);
   EXPECT_EQ(snapshots_of(config_), std::vector{taken.file});  // nothing is left of the one that was refused
+}
+
+/// A block's records, wherever they are, in the order of their positions.
+models::Records records_of(const data::Dataset& dataset, releases::Block block) {
+  std::vector<std::int64_t> positions(static_cast<std::size_t>(dataset.count(block)));
+  std::iota(positions.begin(), positions.end(), std::int64_t{0});
+  models::Records out{Eigen::MatrixXd(dataset.read(block).features(), dataset.count(block)),
+                      Eigen::VectorXd(dataset.count(block))};
+  dataset.read(block).read(positions, [&](const data::BlockReader::Part& part) {
+    for (std::size_t i = 0; i < part.positions.size(); ++i) {
+      out.features.col(static_cast<Eigen::Index>(part.from + i)) = part.records.features.col(part.positions[i]);
+      out.targets[static_cast<Eigen::Index>(part.from + i)] = part.records.targets[part.positions[i]];
+    }
+  });
+  return out;
+}
+
+/// What is too large for the memory is the same data set: no ledger and no answer notices.
+TEST_F(SnapshotsTest, AMappedOneIsTheSameDataSet) {
+  std::string rows = "age,sick\n";
+  for (int i = 0; i < 300; ++i) rows += fmt::format("{},{}\n", i % 97, i % 3 == 0 ? "yes" : "no");  // some are alike
+  write(rows);
+  for (const bool open : {false, true}) {
+    config_.holdout_public = open;
+    config_.split.records_published = 290;
+    config_.memory_max = std::uint64_t{1} << 30U;
+    const LoadedDataset whole = frozen();
+    config_.memory_max = 0;
+    const LoadedDataset mapped = frozen();
+    EXPECT_FALSE(whole.dataset.training_source);
+    ASSERT_TRUE(mapped.dataset.training_source);
+    EXPECT_EQ(mapped.dataset.training.rows(), 0);
+    EXPECT_EQ(mapped.identity.digest, whole.identity.digest);
+    EXPECT_EQ(mapped.identity.public_holdout, whole.identity.public_holdout);
+    EXPECT_EQ(mapped.dataset.rows(), 290);
+    for (const releases::Block block : {releases::Block::Training, releases::Block::Holdout}) {
+      EXPECT_EQ(records_of(mapped.dataset, block).features, records_of(whole.dataset, block).features);
+      EXPECT_EQ(records_of(mapped.dataset, block).targets, records_of(whole.dataset, block).targets);
+    }
+    config_.split.records_published = 301;
+    EXPECT_NE(load_table(config_, snapshots_of(config_).front(), key_, nullptr).error().message.find("301"),
+              std::string::npos);
+  }
+  // Persons and marked records stand in memory, whatever is allowed.
+  config_.split.records_published.reset();
+  config_.person = data::PersonColumn{.column = "id"};
+  write(kRows);
+  EXPECT_FALSE(frozen().dataset.training_source);
 }
 
 /// A database may give its rows in an order that hangs on their values. If it decided who is in the holdout, one record
