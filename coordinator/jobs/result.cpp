@@ -146,7 +146,7 @@ void put_bound(const releases::Bound& bound, Json& out) {
                  },
                  [&](const releases::InfluenceBound& influence) {
                    out["coordinate_threshold"] = influence.threshold();
-                   out["influence"] = releases::to_string(influence.influence());
+                   out["influence"] = statistics::to_string(influence.influence());
                    if (influence.groups() > 1) out["groups"] = influence.groups();
                  },
                  [](const releases::RangeBound& /*public columns*/) {}, [](const releases::PairBound& /*the same*/) {}},

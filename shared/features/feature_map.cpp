@@ -249,8 +249,12 @@ void contribution(const FeatureMap& map, const EncodedRecord& record, Eigen::Ref
                           out[1] = (of.laplace ? 0.5 : std::numbers::sqrt2) * u * u;
                         },
                         [&](const CutMomentsMap& of) {
+                          const double from = (clamped(record, of.coordinate) - of.centre) / of.radius;
                           const double v =
-                              std::clamp((clamped(record, of.coordinate) - of.centre) / of.radius, -1.0, 1.0);
+                              std::clamp(of.influence == Influence::Clip
+                                             ? from
+                                             : influence_of(of.influence, from, 1.0) / largest_influence(of.influence),
+                                         -1.0, 1.0);
                           out[0] = v;
                           out[1] = (of.laplace ? 0.5 : std::numbers::sqrt2) * v * v;
                         },
@@ -328,8 +332,8 @@ std::string canonical_text(const FeatureMap& map) {
                  [](const CountedSumMap& own) { return fmt::format("{}", own.coordinate); },
                  [](const MomentsMap& own) { return fmt::format("{}:{}", own.coordinate, own.laplace); },
                  [](const CutMomentsMap& own) {
-                   return fmt::format("{}:{}:{}:{}", own.coordinate, exact_text(own.centre), exact_text(own.radius),
-                                      own.laplace);
+                   return fmt::format("{}:{}:{}:{}{}", own.coordinate, exact_text(own.centre), exact_text(own.radius),
+                                      own.laplace, own.influence == Influence::Clip ? "" : ":smooth");
                  },
                  [](const FourMomentsMap& own) { return fmt::format("{}", own.coordinate); },
                  [](const GroupMomentsMap& own) {

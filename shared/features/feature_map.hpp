@@ -13,6 +13,7 @@
 #include "shared/features/cells.hpp"
 #include "shared/features/conjunctions.hpp"
 #include "shared/features/cosines.hpp"
+#include "shared/features/influence.hpp"
 #include "shared/features/losses.hpp"
 
 namespace undertone::statistics {
@@ -42,13 +43,14 @@ struct MomentsMap {
   std::size_t coordinate = 0;
   bool laplace = false;
 };
-/// (v, k v^2) as above, of v = (u - centre) / radius cut to [-1, 1]: a number whose bounds are far wider than where
-/// most of it lies.
+/// (v, k v^2) as above, of v = (u - centre) / radius cut to [-1, 1], or of its smooth influence over the largest one: a
+/// number whose bounds are far wider than where most of it lies.
 struct CutMomentsMap {
   std::size_t coordinate = 0;
   double centre = 0.0;  // in [-1, 1]
-  double radius = 1.0;  // at least kCutRadiusMin
+  double radius = 1.0;  // the threshold, at least kCutRadiusMin
   bool laplace = false;
+  Influence influence = Influence::Clip;
 };
 /// (u, 1.2 u^2, 0.5 u^3, 0.8 u^4). Gaussian noise.
 struct FourMomentsMap {

@@ -190,15 +190,16 @@ Interval widened(Interval interval, double bias, Interval all) {
 
 Result<StatedQuestion> state(const Asking& asking, const algorithms::CutMeanAsked& what) {
   const MomentPlaces at{place_in(*asking.map, "numbers"), place_in(*asking.map, "squares")};
-  UNDERTONE_TRY(Stated mean, mean_at(asking, at, what.about - what.threshold, what.about + what.threshold));
+  UNDERTONE_TRY(Stated mean, mean_at(asking, at, what.about - what.radius(), what.about + what.radius()));
   const double bias = what.bias();
   mean.noise = widened(mean.noise, bias, {what.low, what.high});
   if (mean.population) mean.population = widened(*mean.population, bias, {what.low, what.high});
   mean.note += fmt::format(
-      "{}of numbers cut to {:.6g} +- {:.6g}, which moves their mean by {:.4g} at most if their "
+      "{}of numbers {} {:.6g} +- {:.6g}, which moves their mean by {:.4g} at most if their "
       "moment of order {:.4g} about {:.6g} is at most {:.6g} (\"{}\")",
-      mean.note.empty() ? "" : "; ", what.about, what.threshold, bias, what.moment.order, what.about, what.moment.bound,
-      what.source);
+      mean.note.empty() ? "" : "; ",
+      what.influence == statistics::Influence::Clip ? "cut to" : "bent smoothly to stay within", what.about,
+      what.radius(), bias, what.moment.order, what.about, what.moment.bound, what.source);
   return StatedQuestion{{{"mean", std::move(mean)}}, {}, {}};
 }
 

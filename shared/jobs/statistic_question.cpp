@@ -66,6 +66,7 @@ struct WrittenMoment {
   statistics::MomentBound of;
   std::optional<double> about;  // nothing: the middle of the column's range
   std::string source;
+  statistics::Influence influence = statistics::Influence::Clip;
 };
 
 /// Whose lengths are counted, as it is written.
@@ -164,6 +165,11 @@ WrittenMoment read_moment(config::Section section) {
   if (section.recording() || section.has("about"))
     out.about =
         section.number("about", -kMomentMax, kMomentMax, "a point within the column's bounds (default: their middle)");
+  if (section.has("influence"))
+    out.influence = section.choice<statistics::Influence>(
+        "influence", {{"clip", statistics::Influence::Clip}, {"smooth", statistics::Influence::Smooth}},
+        "clip (default): numbers are cut. smooth: they are bent by Catoni's function, which takes a policy with a "
+        "release interval");
   out.source = section.text("source", "where the bound comes from, for those who read the result");
   if (out.source.size() > kSourceMax || !is_plain_text(out.source))
     section.problem("source", fmt::format("expected at most {} bytes of plain text", kSourceMax));
@@ -657,7 +663,8 @@ std::optional<StatisticAsked> parse_missing_count(config::Section& section, cons
 
 std::optional<StatisticAsked> parse_cut_mean(config::Section& section, const Written& written,
                                              const NumberColumn& column) {
-  algorithms::CutMeanAsked out{column.low, column.high, written.moment->of, 0.0, written.moment->source, 0.0};
+  algorithms::CutMeanAsked out{
+      column.low, column.high, written.moment->of, 0.0, written.moment->source, 0.0, written.moment->influence};
   out.about = written.moment->about.value_or(0.5 * column.low + 0.5 * column.high);
   if (written.persons == PersonsAsked::Any || written.persons == PersonsAsked::Total) {
     section.problem("persons", "expected mean or one_record beside moments");

@@ -86,7 +86,9 @@ Result<StatisticsSettings> read_choices(StatisticsSettings open, std::string_vie
     }
     if (auto* cut = std::get_if<algorithms::CutMeanAsked>(&asked.what)) {
       UNDERTONE_TRY(cut->threshold, reader.f64());
-      if (!(cut->threshold > 0.0 && cut->threshold <= cut->reach())) return damaged;
+      const bool clips = cut->influence == statistics::Influence::Clip;
+      if (!(cut->threshold > 0.0 && std::isfinite(cut->threshold) && (!clips || cut->threshold <= cut->farthest())))
+        return damaged;
     }
   }
   UNDERTONE_TRY(const std::uint64_t noise, reader.u64());

@@ -224,9 +224,10 @@ Status settle_cuts(std::vector<StatisticAsked>& questions, const CohortNoise& pr
     if (!(std::isfinite(noise) && noise > 0.0))
       return Error{ErrorCode::InvalidArgument,
                    fmt::format("the {}: these promises have no noise to weigh", asked.name)};
-    const double best = statistics::best_threshold(cut->moment, noise);
+    const double best = statistics::best_threshold(cut->moment, noise, cut->influence);
     const double unit = std::pow(10.0, std::floor(std::log10(best)) - 3.0);
-    cut->threshold = std::min(std::ceil(best / unit) * unit, cut->reach());
+    cut->threshold = std::ceil(best / unit) * unit;
+    if (cut->influence == statistics::Influence::Clip) cut->threshold = std::min(cut->threshold, cut->farthest());
     const double least = 0.5 * (cut->high - cut->low) * statistics::kCutRadiusMin;
     if (!(cut->threshold >= least))
       return Error{ErrorCode::InvalidArgument,

@@ -134,13 +134,25 @@ void put_width(const algorithms::StatisticAsked& asked, const TotalNoise& noise,
           },
           [&](const algorithms::CutMeanAsked& what) {
             const double bias = what.bias();
+            const bool clips = what.influence == statistics::Influence::Clip;
             const double share = noise.half_width / noise.records;
             const double of_range = 0.5 * (what.high - what.low) * share;
-            out.half_width = what.threshold * share + bias;
+            out.half_width = what.radius() * share + bias;
             out.of = fmt::format(
-                "the mean, in the column's unit, of numbers cut to {:.6g} +- {:.6g}: {:.4g} by noise and "
+                "the mean, in the column's unit, of numbers {} {:.6g} +- {:.6g}: {:.4g} by noise and "
                 "{:.4g} by the cut; without a moment it would be {:.4g}",
-                what.about, what.threshold, what.threshold * share, bias, of_range);
+                clips ? "cut to" : "bent smoothly to stay within", what.about, what.radius(), what.radius() * share,
+                bias, of_range);
+            if (!clips) {
+              const double mean_noise = share;
+              const double clip = statistics::best_threshold(what.moment, mean_noise);
+              const double clipped = clip * mean_noise + statistics::cut_bias(what.moment, clip);
+              if (clipped < out.half_width)
+                out.warnings.push_back(fmt::format(
+                    "a clip in place of the smooth influence would have the interval {:.4g}: what is known of its bias "
+                    "is closer",
+                    clipped));
+            }
             if (of_range <= out.half_width)
               out.warnings.emplace_back(
                   "the mean over the column's range has a narrower interval, and needs no moment: ask for it without");

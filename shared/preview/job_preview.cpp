@@ -131,7 +131,7 @@ Json moments_of(const jobs::Job& job, double noise_stddev) {
               {"noise", std::sqrt(dimension) * noise_stddev},
               {"others", Json::array()}};
   if (const std::optional<theorems::CoordinateMeans>& means = oracle.coordinates()) {
-    out["influence"] = releases::to_string(means->influence);
+    out["influence"] = statistics::to_string(means->influence);
     out["groups"] = means->groups;
   }
   if (moments.shortest < moments.clip) {  // clips of phases follow from more than one mean's error

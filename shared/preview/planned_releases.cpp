@@ -34,7 +34,7 @@ BoundSaid said_of(const releases::Bound& bound) {
                                },
                                [](const releases::InfluenceBound& influence) -> BoundSaid {
                                  Json json = {{"coordinate_threshold", influence.threshold()},
-                                              {"influence", releases::to_string(influence.influence())}};
+                                              {"influence", statistics::to_string(influence.influence())}};
                                  if (influence.groups() > 1) json["groups"] = influence.groups();
                                  return {std::move(json), releases::described(influence)};
                                },

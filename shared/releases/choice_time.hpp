@@ -14,6 +14,10 @@ namespace undertone::releases {
 
 /// Whether each record's numbers go through exponentials and error functions, which take less time of zeros.
 [[nodiscard]] inline bool bends_numbers(const Ask& ask) noexcept {
+  if (const auto* map = std::get_if<FeaturesMap>(&ask.map)) {
+    const auto* cut = std::get_if<statistics::CutMomentsMap>(&map->features);
+    return cut != nullptr && cut->influence == Influence::Smooth;
+  }
   const auto* influence = std::get_if<InfluenceBound>(&ask.bound);
   return influence != nullptr && influence->influence() == Influence::Smooth;
 }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "shared/features/influence.hpp"
+
 namespace undertone::statistics {
 
 /// A bound on how heavy a number's tails are: E |x - about|^order <= bound^order.
@@ -12,12 +14,14 @@ struct MomentBound {
 /// r^k (k - 1)^(k - 1) / (k^k t^(k - 1)). What is cut off is (y - t)+ <= y^k (k - 1)^(k - 1) / (k^k t^(k - 1)) for
 /// every y = |x - about|, with equality at y = k t / (k - 1). That is k^k / (k - 1)^k times less than the bound of the
 /// source. It holds for records that a moment is of, and for the law that they are drawn from.
+/// A smooth influence is off by B r^k / t^(k - 1) at most, with an order k of at most 3. @see smooth_bias
 /// @param threshold t > 0
-/// Source: spec heavy-tailed 2.1, with the sharp constant.
-[[nodiscard]] double cut_bias(const MomentBound& moment, double threshold);
+/// Source: spec heavy-tailed 2.1, with the sharp constant, and 2.2.
+[[nodiscard]] double cut_bias(const MomentBound& moment, double threshold, Influence influence = Influence::Clip);
 
-/// The threshold t for which noise * t + cut_bias(t) is least: r (k - 1) / k noise^(-1 / k).
-/// @param noise > 0: half the width of the interval that noise alone gives the mean, for a threshold of 1
-[[nodiscard]] double best_threshold(const MomentBound& moment, double noise);
+/// The threshold t for which noise * L t + cut_bias(t) is least, L the largest influence at a threshold of 1: of a clip
+/// r (k - 1) / k noise^(-1 / k).
+/// @param noise > 0: half the width of the interval that noise alone gives the mean, for a radius of 1
+[[nodiscard]] double best_threshold(const MomentBound& moment, double noise, Influence influence = Influence::Clip);
 
 }  // namespace undertone::statistics

@@ -104,8 +104,10 @@ std::string describe_features(const statistics::FeatureMap& features, const data
           },
           [&](const statistics::CutMomentsMap& map) {
             const EncodedColumn column = encoded_column(schema, map.coordinate);
-            return fmt::format("the sums of {}, cut to {:.6g} +- {:.6g}, and of its square", column.name,
-                               column.value_of(map.centre), map.radius * column.half_range());
+            const double reach = map.radius * statistics::largest_influence(map.influence) * column.half_range();
+            return fmt::format("the sums of {}, {} {:.6g} +- {:.6g}, and of its square", column.name,
+                               map.influence == statistics::Influence::Clip ? "cut to" : "bent to stay within",
+                               column.value_of(map.centre), reach);
           },
           [&](const statistics::FourMomentsMap& map) {
             return fmt::format("the sums of {} and of its powers up to the fourth", number(map.coordinate));

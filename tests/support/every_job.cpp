@@ -135,6 +135,8 @@ std::vector<std::pair<std::string, std::string>> every_job() {
   cut.statistics = R"({"sampling_intervals":true,"questions":[{"kind":"mean","column":"x0","moments":
     {"order":4,"bound":0.02,"about":0.1,"source":"a pilot of last year"}}]})";
   add_statistics(cut, "totals, a mean by a moment", out);
+  cut.statistics.replace(cut.statistics.find("\"source\""), 0, "\"influence\":\"smooth\",");
+  add_statistics(cut, "totals, a mean by a moment, smooth", out);
   SmallFederation lengths;
   lengths.statistics = R"({"questions":[{"kind":"gradient_norms","loss":"logistic","bins":6}]})";
   add_statistics(lengths, "totals, lengths of gradients", out);

@@ -346,6 +346,9 @@ class StatisticsQuestionMoments(Section):
         In the column's unit.
     about : float, optional
         A point within the column's bounds (default: their middle).
+    influence : {"clip", "smooth"}, optional
+        Clip (default): numbers are cut. smooth: they are bent by Catoni's function, which takes a policy with a
+        release interval.
     source : str
         Where the bound comes from, for those who read the result.
     """
@@ -354,7 +357,8 @@ class StatisticsQuestionMoments(Section):
     bound: float
     source: str
     about: float | None = None
-    _keys = ("order", "bound", "about", "source")
+    influence: Literal["clip", "smooth"] | None = None
+    _keys = ("order", "bound", "about", "influence", "source")
 
 
 @dataclass(kw_only=True)

@@ -148,7 +148,7 @@ std::optional<FeatureMap> features_of(const StatisticAsked& asked, NoiseKind noi
           [&](const CutMeanAsked& what) -> std::optional<FeatureMap> {
             const double half = 0.5 * (what.high - what.low);
             return statistics::CutMomentsMap{asked.coordinate, (what.about - what.low) / half - 1.0,
-                                             what.threshold / half, laplace};
+                                             what.threshold / half, laplace, what.influence};
           },
           [&](const HistogramAsked& what) -> std::optional<FeatureMap> { return cells_of(asked, what); },
           [&](const QuantilesAsked& what) -> std::optional<FeatureMap> {

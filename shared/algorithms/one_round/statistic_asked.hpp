@@ -155,9 +155,15 @@ struct CutMeanAsked {
   double about = 0.0;              // in [low, high]
   std::string source = {};         // of the bound, in words
   double threshold = 0.0;          // in the unit of the column; 0: to be chosen
-  /// The cut takes nothing where it is as far away as the column's bounds.
-  [[nodiscard]] double reach() const noexcept { return std::max(high - about, about - low); }
-  [[nodiscard]] double bias() const { return threshold >= reach() ? 0.0 : statistics::cut_bias(moment, threshold); }
+  statistics::Influence influence = statistics::Influence::Clip;
+  /// Numbers are cut to `about` +- this.
+  [[nodiscard]] double radius() const { return statistics::largest_influence(influence) * threshold; }
+  /// How far a number of the column is from `about` at most. A clip takes nothing where it is as far away.
+  [[nodiscard]] double farthest() const noexcept { return std::max(high - about, about - low); }
+  [[nodiscard]] double bias() const {
+    if (influence == statistics::Influence::Clip && threshold >= farthest()) return 0.0;
+    return statistics::cut_bias(moment, threshold, influence);
+  }
 };
 /// When and how records leave a public grid of time, from which curves, tests and hazard ratios are computed.
 /// Source: spec survival 2 to 4.

@@ -7,6 +7,7 @@
 #include "shared/jobs/round_spec.hpp"
 #include "shared/jobs/stated_statistics.hpp"
 #include "shared/jobs/statistics_widths.hpp"
+#include "shared/releases/choice_time.hpp"
 
 /// Questions of more than one number: what jobs may ask, what noise they have, what is stated of the answers.
 namespace undertone::jobs {
@@ -364,6 +365,27 @@ TEST(StatedQuestionsTest, AMeanByAMomentHasRoomForWhatItsCutTakes) {
   EXPECT_NEAR(mean.noise.half_width(), by_moment, 0.01 * by_moment);
   EXPECT_GT(mean.noise.half_width(), cut.bias());
   EXPECT_LT(by_moment, 0.3 * planned_widths(plain, plans_of(plain).value()).value()[0].half_width);
+}
+
+TEST(StatedQuestionsTest, AMeanByASmoothInfluenceIsBentAndSaysThatAClipIsCloser) {
+  Json smooth = mean_by_moment();
+  smooth["moments"]["influence"] = "smooth";
+  const Job job = parse_job(job_of_question(Json::array({smooth})).dump(), "job.json").value();
+  const auto cut = std::get<algorithms::CutMeanAsked>(settings_of(job).questions[0].what);
+  EXPECT_GT(cut.radius(), 0.6 * cut.threshold);
+  EXPECT_LT(cut.radius(), 0.65 * cut.threshold);
+  // Contributions add up to 100 and -50 radii over 1500 records.
+  const statistics::Stated mean = Noiseless(smooth, {{100.0, 10.0}, {-50.0, 10.0}}).state().estimates[0].stated;
+  EXPECT_NEAR(*mean.value, 30.0 + cut.radius() * 50.0 / 1500.0, 1e-3);
+  const std::vector<PlannedWidth> widths = planned_widths(job, plans_of(job).value()).value();
+  EXPECT_NEAR(mean.noise.half_width(), widths[0].half_width, 0.01 * widths[0].half_width);
+  ASSERT_FALSE(widths[0].warnings.empty());
+  question_finds(widths[0].warnings[0], "a clip in place of the smooth influence");
+  // The time that it takes may tell something of a number.
+  const planning::Plan plan = plan_of(job, job.cohort.front()).value();
+  EXPECT_TRUE(releases::needs_interval(plan.segments().front().release.ask));
+  smooth["moments"]["influence"] = "sharp";
+  question_finds(said_of_one(smooth), "moments/influence");
 }
 
 TEST(StatedQuestionsTest, AMeanByAMomentSaysWhereARangeServesBetter) {

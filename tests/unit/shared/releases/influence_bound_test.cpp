@@ -9,6 +9,8 @@
 namespace undertone::releases {
 namespace {
 
+using statistics::smooth_truncation;
+
 constexpr double kLargest = 2.0 * std::numbers::sqrt2 / 3.0;
 
 double truncated(double u) {

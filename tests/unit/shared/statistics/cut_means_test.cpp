@@ -26,6 +26,27 @@ TEST(CutMeansTest, TheBiasIsBoundedNumberByNumberAndOneReachesIt) {
   }
 }
 
+/// What a smooth influence takes from a number is never more than the bound has room for, and its threshold is the
+/// best.
+TEST(CutMeansTest, ASmoothInfluenceHasABiasAndAThresholdOfItsOwn) {
+  const double threshold = 3.0;
+  for (const double order : {2.0, 2.5, 3.0, 4.0}) {
+    for (double y = 0.01; y < 400.0; y *= 1.01) {
+      for (const double x : {-y, y}) {
+        const double off = std::abs(x - influence_of(Influence::Smooth, x, threshold));
+        EXPECT_LE(off, cut_bias({order, y}, threshold, Influence::Smooth) * (1.0 + 1e-12)) << order << " " << x;
+      }
+    }
+    const MomentBound moment{order, 7.0};
+    const double noise = 0.01;
+    const auto half = [&](double t) {
+      return noise * largest_influence(Influence::Smooth) * t + cut_bias(moment, t, Influence::Smooth);
+    };
+    const double best = best_threshold(moment, noise, Influence::Smooth);
+    for (const double factor : {0.9, 0.99, 1.01, 1.1}) EXPECT_GT(half(best * factor), half(best));
+  }
+}
+
 TEST(CutMeansTest, NoOtherThresholdHasANarrowerInterval) {
   for (const double order : {2.0, 3.0, 6.0}) {
     for (const double noise : {1e-6, 1e-2, 0.5}) {
