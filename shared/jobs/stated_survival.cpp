@@ -363,11 +363,17 @@ void put_comparisons(const Stating& stating, const std::vector<Part>& parts, con
   strata.reserve(parts.size());
   for (const Part& part : parts) strata.push_back(part.fitted);
   const GroupDesigns designs = group_designs(asked.by);
-  const statistics::TableModel cox = statistics::table_cox(strata, layout_of(asked), designs.rows);
-  for (std::size_t i = 0; i < designs.names.size(); ++i)
-    out.estimates.push_back(
-        {fmt::format("hazard ratio of {}{}", designs.names[i], asked.causes.size() > 1 ? ", any event" : ""),
-         mapped_to_ratio(statistics::state_coefficient(cox, i, stating.confidence, stating.sampling))});
+  const auto put_ratios = [&](std::optional<std::size_t> cause, const std::string& of) {
+    const statistics::TableModel cox =
+        statistics::table_cox(strata, layout_of(asked), designs.rows, statistics::Exposure::ConstantHazard, cause);
+    for (std::size_t i = 0; i < designs.names.size(); ++i)
+      out.estimates.push_back(
+          {fmt::format("hazard ratio of {}{}", designs.names[i], of),
+           mapped_to_ratio(statistics::state_coefficient(cox, i, stating.confidence, stating.sampling))});
+  };
+  put_ratios(std::nullopt, asked.causes.size() > 1 ? ", any event" : "");
+  if (asked.causes.size() > 1)
+    for (std::size_t cause = 0; cause < asked.causes.size(); ++cause) put_ratios(cause, ", " + asked.causes[cause]);
   const statistics::RankTest how{asked.on_grid ? statistics::Times::OnGrid : statistics::Times::Continuous,
                                  asked.gehan ? statistics::RankWeight::AtRisk : statistics::RankWeight::Equal};
   const Result<statistics::TestOutcome> test = statistics::log_rank(strata, layout_of(asked), how);

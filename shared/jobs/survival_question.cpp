@@ -152,6 +152,12 @@ WrittenSurvival read_survival(config::Section& section) {
     out.gehan = section.choice<bool>("test", {{"log_rank", false}, {"gehan", true}},
                                      "of survival by groups: log_rank (default), or gehan, which counts early times "
                                      "more and is less disturbed where few are left");
+  for (const char* key : {"entry", "start"})
+    section.refuse(
+        key,
+        "expected none: delayed entry is not supported, since the table counts everybody as watched from the "
+        "first edge on, and who came later would count as at risk before. Ask for the time since each "
+        "record's own entry, which a schema can derive from two dates, or leave out who came later");
   if (every || section.has("guess"))
     out.guess = read_guess(section.object("guess", "of survival: what a plan reckons with, from outside knowledge"));
   return out;

@@ -3,6 +3,7 @@
 #include <Eigen/Core>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "shared/statistics/survival/exit_layout.hpp"
 #include "shared/statistics/survival/table_functional.hpp"
@@ -26,16 +27,18 @@ struct LifePartials {
 class LifeTable {
  public:
   /// @param table of the layout @param group below its groups
-  LifeTable(const NoisedTable& table, const ExitLayout& layout, std::size_t group, Times times);
+  /// @param cause whose events alone count: who has another leaves as one who is censored. Nothing: any cause's
+  LifeTable(const NoisedTable& table, const ExitLayout& layout, std::size_t group, Times times,
+            std::optional<std::size_t> cause = {});
 
   [[nodiscard]] std::size_t intervals() const noexcept { return layout_.intervals; }
   [[nodiscard]] std::size_t causes() const noexcept { return layout_.causes; }
   [[nodiscard]] bool on_grid() const noexcept { return omega_ == 0.0; }
   /// d_kj, [K, J].
   [[nodiscard]] const Eigen::MatrixXd& events_by_cause() const noexcept { return by_cause_; }
-  /// d_j of all causes, [J].
+  /// d_j of the cause, or of all, [J].
   [[nodiscard]] const Eigen::VectorXd& events() const noexcept { return events_; }
-  /// c_j, [J].
+  /// c_j, [J], with those who leave by other causes.
   [[nodiscard]] const Eigen::VectorXd& censored() const noexcept { return censored_; }
   /// Y_j, [J]: who is in the interval's start.
   [[nodiscard]] const Eigen::VectorXd& entering() const noexcept { return entering_; }
@@ -50,6 +53,7 @@ class LifeTable {
   [[nodiscard]] double size() const noexcept { return entering_[0]; }
 
   /// The gradient by the table's cells, by the chain rule. @return [m], 0 of other groups' cells
+  /// Of one cause the partials by the others' events do not count.
   [[nodiscard]] Eigen::VectorXd gradient(const LifePartials& partials) const;
   /// s: who was seen after the last edge.
   [[nodiscard]] double survivors() const noexcept { return survivors_; }
@@ -59,8 +63,11 @@ class LifeTable {
   [[nodiscard]] LifePartials no_partials() const;
 
  private:
+  [[nodiscard]] bool counts(std::size_t cause) const noexcept { return !cause_ || *cause_ == cause; }
+
   ExitLayout layout_;
   std::size_t group_;
+  std::optional<std::size_t> cause_;
   double omega_;
   double noise_variance_;
   bool balanced_;

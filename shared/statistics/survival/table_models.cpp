@@ -203,14 +203,14 @@ std::size_t joint_horizon(const std::vector<LifeTable>& lives) {
 }  // namespace
 
 TableModel table_cox(std::span<const NoisedTable> strata, const ExitLayout& layout, const Eigen::MatrixXd& designs,
-                     Exposure exposure) {
+                     Exposure exposure, std::optional<std::size_t> cause) {
   UNDERTONE_CHECK(designs.rows() == static_cast<Eigen::Index>(layout.groups) && designs.cols() >= 1);
   constexpr Iteration kIteration{12, 3.0};
   std::vector<CoxStratum> read;
   for (const NoisedTable& table : strata) {
     CoxStratum& stratum = read.emplace_back(CoxStratum{table, {}, 0, exposure});
     for (std::size_t g = 0; g < layout.groups; ++g)
-      stratum.lives.emplace_back(table, layout, g, Times::Continuous);  // the exposure is that of mid-intervals
+      stratum.lives.emplace_back(table, layout, g, Times::Continuous, cause);  // the exposure is that of mid-intervals
     stratum.horizon = joint_horizon(stratum.lives);
   }
   const auto score_at = [&](const Eigen::VectorXd& beta) { return cox_score(read, designs, beta); };

@@ -2,6 +2,7 @@
 
 #include <Eigen/Core>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -35,9 +36,11 @@ enum class Exposure : std::uint8_t {
 /// interval and stratum. Group g has the hazard ratio exp(<x_g, beta>). 12 steps of Newton, cut to 1 and to 3.
 /// @param strata one table each, balanced where every record is in a cell, with independent noises
 /// @param designs [groups, p], a row a group
+/// @param cause whose hazard it is: who leaves by another is censored then. Nothing: the hazard of any event
 /// Source: Holford 1980, Laird and Olivier 1981; spec survival 4.2, whose exposure is that of mid-intervals.
 [[nodiscard]] TableModel table_cox(std::span<const NoisedTable> strata, const ExitLayout& layout,
-                                   const Eigen::MatrixXd& designs, Exposure exposure = Exposure::ConstantHazard);
+                                   const Eigen::MatrixXd& designs, Exposure exposure = Exposure::ConstantHazard,
+                                   std::optional<std::size_t> cause = {});
 
 /// Logistic regression of a yes or no on patterns of covariates: of pattern g the cells are 2 g (yes) and 2 g + 1 (no).
 /// Every stratum has a constant of its own. 25 steps of Newton, cut to 1 and to 6.

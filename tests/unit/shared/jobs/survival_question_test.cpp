@@ -108,6 +108,7 @@ TEST(SurvivalQuestionTest, WhatCannotBeAskedIsSaid) {
   survival_finds({{"at", {7}}}, "expected edges of the grid");
   survival_finds({{"probabilities", {1.0}}}, "in (0, 1)");
   survival_finds({{"persons", "any"}}, "nobody leaves twice");
+  survival_finds({{"entry", "months"}}, "delayed entry is not supported");
   survival_finds({{"guess", {{"survival", 0}}}}, "/guess/survival");
   survival_finds({{"grid", Json::array()}}, "/0/grid: expected 2 to 513 edges, got 0");
   Json unmarked = job_of_survival(kSurvival);

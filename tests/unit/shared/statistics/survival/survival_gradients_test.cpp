@@ -116,6 +116,47 @@ TEST(SurvivalGradientsTest, TheNoiseOfHazardRatiosIsThatOfTheirDifferences) {
   }
 }
 
+/// A cause's own hazard is that of a table in which who leaves by another cause is censored.
+TEST(SurvivalGradientsTest, AHazardRatioOfOneCauseCensorsTheOthers) {
+  const NoisedTable at = table();
+  Eigen::MatrixXd designs(3, 2);
+  designs << 0, 0, 1, 0, 0, 1;
+  const ExitLayout one{kLayout.groups, 1, kLayout.intervals, true};
+  for (const std::size_t cause : {0U, 1U}) {
+    NoisedTable merged{Eigen::VectorXd::Zero(static_cast<Eigen::Index>(one.size())), at.records, at.noise_variance, 0.0,
+                       false};
+    for (std::size_t g = 0; g < one.groups; ++g) {
+      for (std::size_t j = 0; j < one.intervals; ++j) {
+        merged.cells[one.event(g, 0, j)] = at.cells[kLayout.event(g, cause, j)];
+        merged.cells[one.censored(g, j)] = at.cells[kLayout.censored(g, j)] + at.cells[kLayout.event(g, 1 - cause, j)];
+      }
+      merged.cells[one.survivor(g)] = at.cells[kLayout.survivor(g)];
+      merged.cells[one.unknown(g)] = at.cells[kLayout.unknown(g)];
+    }
+    const TableModel expected = table_cox(std::vector{merged}, one, designs);
+    const TableModel found = table_cox(std::vector{at}, kLayout, designs, Exposure::ConstantHazard, cause);
+    for (std::size_t p = 0; p < 2; ++p) {
+      EXPECT_NEAR(found.coefficients[p].value, expected.coefficients[p].value, 1e-9);
+      EXPECT_NEAR(found.coefficients[p].robust, expected.coefficients[p].robust, 1e-9);
+      EXPECT_NEAR(found.coefficients[p].model, expected.coefficients[p].model, 1e-9);
+      EXPECT_GT(found.coefficients[p].spread.noise, expected.coefficients[p].spread.noise);  // of more cells
+    }
+    for (const Times times : {Times::Continuous, Times::OnGrid}) {
+      const LifeTable life(at, kLayout, 1, times, cause);
+      EXPECT_NEAR((life.at_risk() - LifeTable(merged, one, 1, times).at_risk()).norm(), 0.0, 1e-9);
+      for (std::size_t j = 0; j < one.intervals; ++j) {
+        LifePartials partials = life.no_partials();
+        partials.at_risk[static_cast<Eigen::Index>(j)] = 1.0;
+        const Eigen::VectorXd gradient = life.gradient(partials);
+        expect_gradient(at, gradient, [&](const NoisedTable& cells) {
+          return LifeTable(cells, kLayout, 1, times, cause).at_risk()[static_cast<Eigen::Index>(j)];
+        });
+        EXPECT_NEAR(life.noise_of_at_risk(j), std::sqrt(at.noise_variance) * gradient.norm(), 1e-9);
+      }
+    }
+  }
+}
+
 TEST(SurvivalGradientsTest, StrataAddUp) {
   const NoisedTable one = balanced(table());
   const Result<TestOutcome> once = log_rank(std::vector{one}, kLayout, {});
