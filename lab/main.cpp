@@ -282,6 +282,7 @@ struct OperatorArguments {
   operators::ResultQuery query;
   std::string ready;
   double order = 2.0;  // of a moment
+  bool fit_steps = false;
 };
 
 void add_operator_commands(CLI::App& app, Actions& actions, OperatorArguments& arguments) {
@@ -395,14 +396,21 @@ void add_operator_commands(CLI::App& app, Actions& actions, OperatorArguments& a
   standardisation_command->add_option("--out", arguments.out, "a file; without it, standard output");
   standardisation_command->add_option("--job", arguments.ready, "a file for the whole job with its standardisation");
   CLI::App* moment_command =
-      add(app, actions, "moment-bound", "Lengths of gradients of a run of statistics, as a job's moments",
-          [&] { return operators::moment_bound(arguments.model, arguments.order, arguments.job, arguments.ready); });
+      add(app, actions, "moment-bound", "Lengths of gradients of a run of statistics, as a job's moments", [&] {
+        return operators::moment_bound(arguments.model, arguments.order, arguments.job, arguments.ready,
+                                       arguments.fit_steps);
+      });
   moment_command->add_option("result", arguments.model, "the result.json of a run with gradient_norms")->required();
   moment_command->add_option("--order", arguments.order, "k of the moment (default 2)")->check(CLI::Range(2.0, 64.0));
   CLI::Option* moment_job =
       moment_command->add_option("--for", arguments.job, "a job file that is to have the moments");
   CLI::Option* moment_ready =
       moment_command->add_option("--job", arguments.ready, "a file for that job with its moments");
+  moment_command
+      ->add_flag("--fit-steps", arguments.fit_steps,
+                 "its step_size is fitted to the new clip, and is short enough for every record that the schema "
+                 "allows: for drafts")
+      ->needs(moment_ready);
   moment_job->needs(moment_ready);
   moment_ready->needs(moment_job);
   CLI::App* regression_command =
@@ -601,6 +609,12 @@ void add_lab_commands(CLI::App& app, Actions& actions, LabArguments& arguments) 
       ->add_option("--records-max", drafted.person_records_max,
                    "with --persons: so many of a person's records may count, whatever she has")
       ->capture_default_str();
+  draft_command->add_flag("--wide-bounds", drafted.wide_bounds,
+                          "the bounds of a label of numbers are far wider than where most of it is: a first job buys a "
+                          "bound of how long gradients are, from which their clip follows");
+  draft_command->add_option(
+      "--label-guess", drafted.label_guess,
+      "with --wide-bounds: a public guess of the label's mean (default: the middle of its bounds)");
   draft_command->add_option("--name", drafted.name, "the job's (default: its label and the day)");
   draft_command->add_option("--seed", drafted.seed, "of the invented records")->capture_default_str();
   draft_command->add_option("--out", drafted.out, "a file; without it, standard output");

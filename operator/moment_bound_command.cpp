@@ -10,6 +10,7 @@
 #include "operator/unexpected_json.hpp"
 #include "shared/base/files.hpp"
 #include "shared/jobs/job.hpp"
+#include "shared/jobs/planner.hpp"
 #include "shared/service/exit_code.hpp"
 
 namespace undertone::operators {
@@ -124,8 +125,52 @@ Result<BoughtBound> bought_bound(const std::string& text, const std::string& fil
   return out;
 }
 
+namespace {
+
+/// The job with the first lattice of replies that everybody can plan: from the one that it has towards one that is as
+/// much finer or coarser as the noise becomes.
+Result<std::string> with_lattice(Json job, const std::string& name, double ratio) {
+  const bool has_step = job.contains("wire") && job["wire"].contains("reply_step_log2");
+  const int had = has_step ? job["wire"]["reply_step_log2"].get<int>() : 0;
+  const int last = has_step ? static_cast<int>(std::floor(std::log2(ratio))) : 0;
+  for (int by = 0;; by += last < 0 ? -1 : 1) {
+    if (has_step) job["wire"]["reply_step_log2"] = had + by;
+    UNDERTONE_TRY(const jobs::Job ready, jobs::parse_job(job.dump(), name));
+    const auto planned = jobs::plans_of(ready);
+    if (planned) return job.dump(2) + "\n";
+    if (by == last) return planned.error();
+  }
+}
+
+/// Fits the steps that were chosen for another clip. @param ratio of the new clip to the one before
+void refit_steps(Json& job, const jobs::Job& parsed, double ratio) {
+  Json& algorithm = job["algorithm"];
+  if (!algorithm.contains("step_size")) return;
+  const double longest = 1.5 / std::pow(jobs::record_norm(*parsed.model, parsed.schema), 2);
+  // What is longer than most gradients clips few of them: steps are then as long as curvature allows.
+  algorithm["step_size"] = std::min(algorithm["step_size"].get<double>() / std::min(ratio, 1.0), longest);
+}
+
+}  // namespace
+
+Result<std::string> job_with_moments(const std::string& text, const std::string& name, const BoughtBound& bound,
+                                     bool fit_steps) {
+  Json job = Json::parse(text, nullptr, false);
+  if (!job.is_object() || !job.contains("privacy") || !job["privacy"].is_object())
+    return no_bound(name, "expected a job with a section \"privacy\"");
+  const auto before = job["privacy"].find("clip_norm");
+  const double clip = before != job["privacy"].end() && before->is_number() ? before->get<double>() : 0.0;
+  job["privacy"].erase("clip_norm");
+  job["privacy"]["moments"] = {{"order", bound.order}, {"bound", bound.bound}, {"source", bound.source}};
+  UNDERTONE_TRY(const jobs::Job parsed, jobs::parse_job(job.dump(), name));
+  UNDERTONE_TRY(check_goes_with(bound, parsed, name));
+  const double ratio = clip > 0.0 ? parsed.clip().value() / clip : 1.0;
+  if (fit_steps) refit_steps(job, parsed, ratio);
+  return with_lattice(std::move(job), name, ratio);
+}
+
 int moment_bound(const std::filesystem::path& result, double order, const std::filesystem::path& job_file,
-                 const std::filesystem::path& ready) {
+                 const std::filesystem::path& ready, bool fit_steps) {
   using Found = Result<BoughtBound>;
   const Found found = reading_json(result.string(), [&]() -> Found {
     UNDERTONE_TRY(const std::string text, read_file(result, kResultBytesMax));
@@ -145,19 +190,16 @@ int moment_bound(const std::filesystem::path& result, double order, const std::f
   }
   const Result<std::string> bytes = read_file(job_file, jobs::kJobBytesMax);
   if (!bytes) return service::fail(bytes.error());
-  Json job = Json::parse(*bytes, nullptr, false);
-  if (!job.is_object() || !job.contains("privacy") || !job["privacy"].is_object())
-    return service::fail(no_bound(job_file.string(), "expected a job with a section \"privacy\""));
-  job["privacy"].erase("clip_norm");
-  job["privacy"]["moments"] = moments;
-  const std::string whole = job.dump(2) + "\n";
-  const Result<jobs::Job> sound = jobs::parse_job(whole, ready.string());
+  const Result<std::string> whole = reading_json(job_file.string(), [&]() -> Result<std::string> {
+    return job_with_moments(*bytes, job_file.string(), *found, fit_steps);
+  });
+  if (!whole) return service::fail(whole.error());
+  const Result<jobs::Job> sound = jobs::parse_job(*whole, ready.string());
   if (!sound) return service::fail(sound.error());
-  if (Status fits = check_goes_with(*found, *sound, job_file.string()); !fits) return service::fail(fits.error());
   if (sound->theorem && sound->theorem->losses == theorems::TheoremLosses::ConvexWithKinks)
     fmt::print(stderr, "WARNING: {} is of each record's largest gradient over the domain, which this is not.\n",
                sound->theorem->source);
-  if (Status written = write_file_atomically(ready, whole); !written) return service::fail(written.error());
+  if (Status written = write_file_atomically(ready, *whole); !written) return service::fail(written.error());
   fmt::print(stderr, "The job with its moments is in {}\n", ready.string());
   return service::kDone;
 }

@@ -27,8 +27,19 @@ struct BoughtBound {
 
 /// Prints it as the "moments" of a job's privacy, or writes the job with it.
 /// @param job a job file, or empty @param ready where the job is to be written, with its moments and without a
-/// clip_norm, and validated
+/// clip_norm, validated and planned
+/// @param fit_steps @see job_with_moments
 [[nodiscard]] int moment_bound(const std::filesystem::path& result, double order, const std::filesystem::path& job,
-                               const std::filesystem::path& ready);
+                               const std::filesystem::path& ready, bool fit_steps);
+
+/// Returns a job's text with the moments in place of its clip_norm. Where it had one, the lattice of its replies is
+/// finer as the noise becomes less, and coarser where replies would not fit their type.
+/// @param job the text @param name for errors
+/// @param fit_steps its step size, too, changes: rounds lead as far with the new clip as with the one before, and a
+/// step is at most 1.5 over the square of the longest record that the schema allows: with least squares a longer one
+/// might not converge
+/// @return an error where the job is none, trains another model than the bound is of, or no silo can plan it
+[[nodiscard]] Result<std::string> job_with_moments(const std::string& job, const std::string& name,
+                                                   const BoughtBound& bound, bool fit_steps);
 
 }  // namespace undertone::operators

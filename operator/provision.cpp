@@ -82,7 +82,7 @@ Json silo_file(const Consortium& consortium, const ConsortiumParty& self, const 
             {"records_min", 50},
             {"cohort_min", 2},
             {"epsilon_max", 1},
-            {"delta_max", 1e-5},
+            {"delta_max", kNewPolicyDeltaMax},
             {"epsilon_total", 4},
             {"delta_total", 1e-4},
             {"approval", "manual"},

@@ -17,6 +17,9 @@ struct ConsortiumParty {
   std::uint16_t port = 0;
 };
 
+/// The largest delta of one job that a new silo's policy allows, until its owner changes it.
+inline constexpr double kNewPolicyDeltaMax = 1e-5;
+
 /// What a consortium agrees on before anything runs.
 struct Consortium {
   std::string name;

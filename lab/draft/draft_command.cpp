@@ -1,9 +1,11 @@
 #include "lab/draft/draft_command.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <unistd.h>
 
+#include "operator/provision.hpp"
 #include "shared/base/digest.hpp"
 #include "shared/base/files.hpp"
 #include "shared/config/json_section.hpp"
@@ -57,6 +59,29 @@ Result<DraftFacts::OpenFile> open_file_of(const std::filesystem::path& file, con
   return DraftFacts::OpenFile{file.filename().string(), digest.finish(), read->records.targets.size()};
 }
 
+/// Of a draft that buys what its gradients are clipped to.
+Status take_wide_bounds(const DraftRequest& request, DraftFacts& facts) {
+  const auto refuse = [](std::string why) { return Error{ErrorCode::InvalidArgument, std::move(why)}; };
+  if (request.label_guess && !request.wide_bounds) return refuse("--label-guess: expected none without --wide-bounds");
+  if (!request.wide_bounds) return {};
+  const auto* numeric = std::get_if<data::NumericLabel>(&facts.schema.label);
+  if (numeric == nullptr)
+    return refuse(
+        "--wide-bounds: expected a label that is a number: no gradient of a classifier is longer than its "
+        "record, and so there is nothing to buy");
+  if (request.persons)
+    return refuse("--wide-bounds: expected records, not persons: the lengths that a bound is bought of are records'");
+  if (!request.open_records.empty() || facts.public_records() > 0)
+    return refuse("--wide-bounds: expected no public records: they tell how long gradients are, at no cost");
+  if (request.label_guess &&
+      !(*request.label_guess >= numeric->column.min && *request.label_guess <= numeric->column.max))
+    return refuse(fmt::format("--label-guess: expected a number within the label's bounds, from {} to {}, got {}",
+                              numeric->column.min, numeric->column.max, *request.label_guess));
+  facts.wide_bounds = true;
+  facts.label_guess = request.label_guess;
+  return {};
+}
+
 /// The name says what a draft predicts, and on which day it was made.
 std::string name_of_draft(const data::Schema& schema) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -94,9 +119,11 @@ Result<DraftFacts> facts_of(const DraftRequest& request, const std::string& text
     UNDERTONE_TRY(DraftFacts::Member member, parse_member(entry));
     member.holdout_public = request.holdout_public;
     member.epsilon = request.epsilon;
-    member.delta = request.delta.value_or(drafted_delta(member.records));
+    // No more than a new silo's policy allows, so that the owner of a small one need not change it.
+    member.delta = request.delta.value_or(std::min(drafted_delta(member.records), operators::kNewPolicyDeltaMax));
     facts.cohort.push_back(std::move(member));
   }
+  UNDERTONE_TRY(take_wide_bounds(request, facts));
   if (!request.open_records.empty()) {
     UNDERTONE_TRY(facts.open_file, open_file_of(request.open_records, facts.schema));
   }
@@ -196,7 +223,8 @@ std::vector<std::string> reasons_of(const DraftFacts& facts, const Tuned& tuned,
                             spare == 0   ? std::string("the run ends if a silo is away when a round's deadline passes")
                             : spare == 1 ? std::string("one silo that is away does not end the run")
                                          : fmt::format("{} silos that are away do not end the run", spare)));
-  out.emplace_back("replies in 32 bits, one unit a 32nd of the noise or less: rounding is lost in it");
+  out.emplace_back(
+      "replies in 32 bits, one unit a 32nd of the noise or less, and as fine as they hold: rounding is lost in it");
   if (!facts.cohort.front().holdout_public)
     out.emplace_back("evaluated once, after the last step: the holdouts are private, so it is noised and charged");
   return out;
@@ -241,17 +269,31 @@ bool prefers_moments(const Tuned& tuned) {
 
 namespace {
 
-/// Beside a draft: "job-moments.json" of "job.json".
-std::filesystem::path moments_file(const std::filesystem::path& out) {
+/// Beside a draft: "job-moments.json" of "job.json", or "job-bound.json".
+std::filesystem::path first_file(const std::filesystem::path& out, const Tuned& tuned) {
   std::filesystem::path file = out;
-  return file.replace_filename(fmt::format("{}-moments{}", out.stem().string(), out.extension().string()));
+  const char* what = tuned.choice.bought_bound > 0.0 ? "bound" : "moments";
+  return file.replace_filename(fmt::format("{}-{}{}", out.stem().string(), what, out.extension().string()));
+}
+
+/// What the two jobs of a draft with wide bounds are for.
+void say_of_bound(const DraftRequest& request, const Tuned& tuned) {
+  const std::filesystem::path first = first_file(request.out, tuned);
+  fmt::print(
+      stderr,
+      "wide bounds: {}, which runs first, pays {:.3g} % of epsilon and delta for how long the records' gradients "
+      "are. Then:\n"
+      "  undertone moment-bound RESULT-OF-{} --for {} --job READY.json --fit-steps, which is the job to "
+      "submit: the clip follows from the bound in place of the one above, and the steps follow from the clip. A silo's "
+      "policy has to allow \"statistics\"\n",
+      first.string(), 100.0 * tuned.choice.bought_bound, first.stem().string(), request.out.string());
 }
 
 /// What was weighed against what, of buying moments first or of asking for nothing but them.
 void say_of_moments(const DraftRequest& request, const Tuned& tuned) {
   const bool to_file = !request.out.empty() && request.out != "-";
   if (tuned.choice.bought > 0.0) {
-    const std::filesystem::path first = moments_file(request.out);
+    const std::filesystem::path first = first_file(request.out, tuned);
     fmt::print(
         stderr,
         "standardisation: bought with {:.3g} % of epsilon and delta, by {}, which runs first: on the invented records "
@@ -292,8 +334,19 @@ Result<Draft> draft_job(DraftFacts facts, std::uint64_t seed, bool delta_given, 
   // Before a minute is spent: whether any job of these facts can be planned.
   UNDERTONE_TRY(drafted_job(facts, {}));
   // A standardisation is bought by a job of its own, before which nothing starts at the public records.
-  const bool buys = may_buy && !facts.open_file && facts.public_records() == 0;
-  UNDERTONE_TRY(Tuned tuned, tune(facts, seed, buys, watch));
+  const bool buys = may_buy && !facts.open_file && facts.public_records() == 0 && !facts.wide_bounds;
+  if (facts.wide_bounds && !may_buy)
+    return Error{ErrorCode::InvalidArgument,
+                 "--wide-bounds: expected --out: the draft is two jobs, the first of which "
+                 "buys a bound"};
+  constexpr double kBoundShare = 0.2;
+  DraftFacts left = facts;  // of what is promised, to the job whose numbers are chosen
+  for (DraftFacts::Member& member : left.cohort) {
+    member.epsilon *= facts.wide_bounds ? 1.0 - kBoundShare : 1.0;
+    member.delta *= facts.wide_bounds ? 1.0 - kBoundShare : 1.0;
+  }
+  UNDERTONE_TRY(Tuned tuned, tune(left, seed, buys, watch));
+  if (facts.wide_bounds) tuned.choice.bought_bound = kBoundShare;
   Draft out{std::move(facts), std::move(tuned), false, "", "", {}, false};
   if (buys && prefers_moments(out.tuned)) {
     out.regression = true;
@@ -302,6 +355,8 @@ Result<Draft> draft_job(DraftFacts facts, std::uint64_t seed, bool delta_given, 
     return out;
   }
   UNDERTONE_TRY(out.job, drafted_job(out.facts, out.tuned.choice));
+  if (out.tuned.choice.bought_bound > 0.0)
+    out.first = bound_job_of(out.facts, out.tuned.choice.bought_bound).dump(2) + "\n";
   if (out.tuned.choice.bought > 0.0) out.first = moments_job_of(out.facts, out.tuned.choice.bought).dump(2) + "\n";
   out.reasons = reasons_of(out.facts, out.tuned, delta_given);
   out.idle = !learns(out.tuned);
@@ -319,7 +374,7 @@ int run_draft(const DraftRequest& request) {
       });
   if (!draft) return service::fail(draft.error());
   if (!draft->first.empty()) {
-    if (Status written = write_file_atomically(moments_file(request.out), draft->first); !written)
+    if (Status written = write_file_atomically(first_file(request.out, draft->tuned), draft->first); !written)
       return service::fail(written.error());
   }
   if (!to_file) {
@@ -336,7 +391,11 @@ int run_draft(const DraftRequest& request) {
     const auto again = [&](const DraftFacts& more) { return tune(more, request.seed); };
     fmt::print(stderr, "{}\n", idle_draft_warning(draft->facts, again));
   }
-  say_of_moments(request, draft->tuned);
+  if (draft->tuned.choice.bought_bound > 0.0) {
+    say_of_bound(request, draft->tuned);
+  } else {
+    say_of_moments(request, draft->tuned);
+  }
   return service::kDone;
 }
 

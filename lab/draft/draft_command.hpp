@@ -24,6 +24,8 @@ struct DraftRequest {
   bool holdout_public = false;
   bool persons = false;                  // the cohort counts persons, who are protected with all of their records
   std::int64_t person_records_max = 16;  // of whom so many records may count
+  bool wide_bounds = false;              // a first job buys what gradients are clipped to
+  std::optional<double> label_guess;     // a public guess of the label's mean, in its unit
   std::string name = {};                 // of the job; empty: of its label and the day
   std::uint64_t seed = 1;
   std::filesystem::path out;  // empty: standard output
@@ -55,7 +57,7 @@ struct Draft {
   Tuned tuned;
   bool regression = false;  // least squares from noised moments, in place of a descent
   std::string job;          // its text; the standardisation that it buys is blank
-  std::string first;        // of one that buys its standardisation the job of statistics that runs first; else empty
+  std::string first;        // of one that buys its standardisation or its clip the job that runs first; else empty
   std::vector<std::string> reasons;  // a line each
   bool idle = false;                 // its model learns nothing on the invented records: see idle_draft_warning
 };

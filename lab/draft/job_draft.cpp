@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "shared/jobs/initial_section.hpp"
 #include "shared/jobs/planner.hpp"
 #include "shared/jobs/public_records.hpp"
 
@@ -80,6 +81,13 @@ Json public_of(const DraftFacts& facts, const DraftChoice& choice) {
   return out;
 }
 
+/// The model that always says the public guess of the label's mean.
+Eigen::VectorXd guessing_model(const DraftFacts& facts) {
+  Eigen::VectorXd out = Eigen::VectorXd::Zero(static_cast<Eigen::Index>(data::encoded_width(facts.schema)) + 1);
+  out[out.size() - 1] = data::scaled(std::get<data::NumericLabel>(facts.schema.label).column, *facts.label_guess);
+  return out;
+}
+
 }  // namespace
 
 std::int64_t DraftFacts::public_records() const noexcept {
@@ -151,6 +159,22 @@ Json moments_job_of(const DraftFacts& facts, double share) {
           {"participation", participation_of(facts)}};
 }
 
+Json bound_job_of(const DraftFacts& facts, double share) {
+  UNDERTONE_CHECK(share > 0.0 && share < 1.0);
+  Json question = {{"kind", "gradient_norms"}, {"loss", "squared"}, {"intercept", true}, {"bins", 12}};
+  if (facts.label_guess) {
+    const Eigen::VectorXd point = guessing_model(facts);
+    question["point"] = std::vector<double>(point.begin(), point.end());
+  }
+  return {{"format", "undertone.job/1"},
+          {"name", facts.name + "-bound"},
+          {"data", facts.data},
+          {"statistics", {{"questions", Json::array({std::move(question)})}}},
+          {"privacy", privacy_of(facts, nullptr)},
+          {"cohort", cohort_of(facts, share)},
+          {"participation", participation_of(facts)}};
+}
+
 Json regression_job_of(const DraftFacts& facts) {
   Json columns = Json::array();
   for (const data::FeatureColumn& column : facts.schema.features) columns.push_back(data::name_of(column));
@@ -196,6 +220,8 @@ Json job_of(const DraftFacts& facts, const DraftChoice& choice, int reply_step_l
   out["domain"] = {{"kind", "l2_ball"}, {"radius", choice.radius}};
   out["regulariser"] =
       choice.strength > 0.0 ? Json{{"kind", "l2"}, {"strength", choice.strength}} : Json{{"kind", "none"}};
+  // Of wide bounds most are far from the middle, and a model that had to go there first would do so through noise.
+  if (choice.bought_bound > 0.0 && facts.label_guess) out["initial"] = jobs::initial_of_weights(guessing_model(facts));
   out["algorithm"] = algorithm_of(choice);
   const bool classes = std::holds_alternative<data::ClassLabel>(facts.schema.label);
   out["privacy"] = privacy_of(facts, classes ? "mean_of_clipped" : "clipped_mean");
@@ -203,7 +229,7 @@ Json job_of(const DraftFacts& facts, const DraftChoice& choice, int reply_step_l
   if (Json open = public_of(facts, choice); !open.is_null()) out["public"] = std::move(open);
   const std::size_t quorum = drafted_quorum(facts.cohort.size());
   if (quorum < facts.cohort.size() && !alike) out["aggregation"] = {{"kind", "mean"}, {"missing_silos", "scaled"}};
-  out["cohort"] = cohort_of(facts, 1.0 - choice.bought);
+  out["cohort"] = cohort_of(facts, 1.0 - choice.bought - choice.bought_bound);
   out["participation"] = participation_of(facts);
   const bool exact = std::all_of(facts.cohort.begin(), facts.cohort.end(),
                                  [](const DraftFacts::Member& member) { return member.holdout_public; });
@@ -225,11 +251,17 @@ Result<std::string> drafted_job(const DraftFacts& facts, const DraftChoice& tune
     }
   }
   if (facts.public_records() > 0 && !facts.open_file) choice.silos_weight = drafted_weight(fine, plans);
-  const int step = std::clamp(static_cast<int>(std::floor(std::log2(noise / 32.0))), kFineStepLog2, 20);
-  const Json made = job_of(facts, choice, step);
-  UNDERTONE_TRY(const jobs::Job job, jobs::parse_job(without_blank(made).dump(), "the draft"));
-  if (const auto planned = jobs::plans_of(job); !planned) return planned.error();
-  return made.dump(2) + "\n";
+  const int coarsest = std::clamp(static_cast<int>(std::floor(std::log2(noise / 32.0))), kFineStepLog2, 20);
+  // Metrics of public records have no noise in which a coarse step would be lost. A finer one costs nothing, as long as
+  // 32 bits hold what is told.
+  constexpr int kMetricStepLog2 = -22;
+  for (int step = std::min(coarsest, kMetricStepLog2);; step = std::min(step + 2, coarsest)) {
+    const Json made = job_of(facts, choice, step);
+    UNDERTONE_TRY(const jobs::Job job, jobs::parse_job(without_blank(made).dump(), "the draft"));
+    const auto planned = jobs::plans_of(job);
+    if (planned) return made.dump(2) + "\n";
+    if (step == coarsest) return planned.error();
+  }
 }
 
 }  // namespace undertone::lab

@@ -38,6 +38,10 @@ struct DraftFacts {
   /// count.
   std::optional<std::int64_t> person_records_max = {};
   std::optional<OpenFile> open_file = {};
+  /// The bounds are far wider than where most numbers are: what a record's gradient is clipped to is bought.
+  bool wide_bounds = false;
+  /// This is a public guess of the label's mean, in the label's unit. Without one it is the middle of its bounds.
+  std::optional<double> label_guess = {};
 
   /// Returns how many records the owners of all silos together declared public.
   [[nodiscard]] std::int64_t public_records() const noexcept;
@@ -56,6 +60,8 @@ struct DraftChoice {
   /// The share of epsilon and delta that means and variances of the columns of numbers are bought with, by a job of
   /// statistics that runs first; 0: none. What the model's job promises is the rest.
   double bought = 0.0;
+  /// The share that a bound on the gradients' second moment is bought with, likewise; 0: none.
+  double bought_bound = 0.0;
   /// Where there are public records at silos and no file: the share of the protected records' gradients in a step, as
   /// `drafted_weight` finds it.
   double silos_weight = 0.5;
@@ -91,6 +97,10 @@ struct DraftChoice {
 /// other job is made of. @param share in (0, 1)
 [[nodiscard]] nlohmann::ordered_json moments_job_of(const DraftFacts& facts, double share);
 
+/// The job of statistics that buys a bound on the second moment of gradients at the model that always says the guess.
+/// @param share in (0, 1) @pre a label that is a number
+[[nodiscard]] nlohmann::ordered_json bound_job_of(const DraftFacts& facts, double share);
+
 /// The job of statistics that asks for the regression of the label on everything, at all that is promised.
 /// @pre a label that is a number or has two values
 [[nodiscard]] nlohmann::ordered_json regression_job_of(const DraftFacts& facts);
@@ -99,7 +109,8 @@ struct DraftChoice {
 /// @param reply_step_log2 of replies in 32 bits
 [[nodiscard]] nlohmann::ordered_json job_of(const DraftFacts& facts, const DraftChoice& choice, int reply_step_log2);
 
-/// The job with the wire lattice that its own plan's noise asks for: a step of at most a 32nd of it. A standardisation
+/// The job with the wire lattice that its own plan's noise asks for: a step of at most a 32nd of it, and finer where 32
+/// bits hold that, for what has no noise. A standardisation
 /// that is to be bought is blank.
 /// @return an error where no plan can be made
 [[nodiscard]] Result<std::string> drafted_job(const DraftFacts& facts, const DraftChoice& choice);

@@ -451,7 +451,8 @@ std::vector<DraftChoice> coarse(double record_norm, const DraftFacts& facts, boo
   const data::Schema& schema = facts.schema;
   // Records of persons are read as they are: no job of persons has a standardisation.
   const bool persons = facts.person_records_max.has_value();
-  const bool guessed = !persons && (expected_origin(schema, 1.0).array() != 0.0).any();
+  // Where a bound is bought, lengths are of gradients at the features as the schema encodes them.
+  const bool guessed = !persons && !facts.wide_bounds && (expected_origin(schema, 1.0).array() != 0.0).any();
   for (const auto& [rounds, centre, bought] : kStarts) {
     if (centre != 0.0 && !guessed) continue;
     if (bought != 0.0 && (!may_buy || persons || bought_columns(schema) == 0)) continue;

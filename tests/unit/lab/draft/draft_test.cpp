@@ -1,9 +1,11 @@
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <gtest/gtest.h>
 
 #include "lab/draft/draft_command.hpp"
 #include "lab/draft/synthetic_records.hpp"
+#include "operator/moment_bound_command.hpp"
 #include "shared/jobs/planner.hpp"
 #include "shared/jobs/schema_section.hpp"
 #include "tests/support/repetitions.hpp"
@@ -221,6 +223,64 @@ TEST(JobDraftTest, WhatIsBoughtAndWhatIsLearntSpendWhatWasAskedTogether) {
 constexpr const char* kNumber = R"({"label": {"column": "cost", "min": 0, "max": 10},
   "features": [{"column": "age", "min": 0, "max": 80}, {"column": "ward", "categories": ["a", "b"]}]})";
 
+TEST(JobDraftTest, ABoundIsBoughtWithAPartOfWhatWasAsked) {
+  DraftFacts known = facts(kNumber);
+  known.label_guess = 2.5;  // of 0 to 10
+  DraftChoice buying;
+  buying.bought_bound = 0.2;
+  const jobs::Job bound = jobs::parse_job(bound_job_of(known, buying.bought_bound).dump(), "bound").value();
+  const jobs::Job rest = jobs::parse_job(drafted_job(known, buying).value(), "model").value();
+  for (std::size_t i = 0; i < known.cohort.size(); ++i) {
+    const double first = bound.cohort[i].facts.epsilon().value();
+    const double second = rest.cohort[i].facts.epsilon().value();
+    EXPECT_NEAR(first, 0.2 * 8.0, 1e-12);
+    EXPECT_LE(first + second, 8.0);
+    EXPECT_GE(first + second, 8.0 - 1e-12);
+  }
+  EXPECT_EQ(bound_job_of(known, 0.2)["statistics"]["questions"][0]["point"],
+            nlohmann::ordered_json::parse("[0.0, 0.0, 0.0, -0.5]"));
+  EXPECT_EQ(rest.algorithm->problem().start(), Eigen::Vector4d(0.0, 0.0, 0.0, -0.5));
+  known.label_guess.reset();
+  EXPECT_FALSE(bound_job_of(known, 0.2)["statistics"]["questions"][0].contains("point"));
+}
+
+/// The job that is submitted has the clip that follows from the bound, and replies and steps that fit it: 20 % of the
+/// promise is spent by then, so that no bound may make it a job that nobody can plan.
+TEST(JobDraftTest, WhateverTheBoundIsTheJobThatFollowsFromItIsPlanned) {
+  const DraftFacts known = facts(kNumber);
+  DraftChoice buying;
+  buying.bought_bound = 0.2;
+  const std::string drafted = drafted_job(known, buying).value();
+  const jobs::Job before = jobs::parse_job(drafted, "drafted").value();
+  const double longest = 1.5 / std::pow(jobs::record_norm(*before.model, before.schema), 2);
+  // Exact metrics of tiny losses are told, too: not to a step of the gradients' noise.
+  EXPECT_LE(before.reply_lattice.step_log2, -16);
+  for (const double bound : {1e-4, 0.01, 0.3, 1.0, 40.0}) {
+    SCOPED_TRACE(bound);
+    operators::BoughtBound bought;
+    bought.bound = bound;
+    bought.loss = "squared";
+    bought.intercept = true;
+    bought.source = "a run";
+    const std::string ready = operators::job_with_moments(drafted, "drafted", bought, true).value();
+    const jobs::Job job = jobs::parse_job(ready, "ready").value();
+    EXPECT_TRUE(jobs::plans_of(job));
+    EXPECT_TRUE(job.moments);
+    const auto steps = [](const std::string& text) {
+      return nlohmann::json::parse(text)["algorithm"]["step_size"].get<double>();
+    };
+    const double ratio = job.clip().value() / before.clip().value();
+    EXPECT_NEAR(steps(ready), std::min(steps(drafted) / std::min(ratio, 1.0), longest), 1e-9 * longest);
+    const std::string unfitted = operators::job_with_moments(drafted, "drafted", bought, false).value();
+    EXPECT_EQ(steps(unfitted), steps(drafted));
+  }
+  operators::BoughtBound other;
+  other.bound = 1.0;
+  other.loss = "logistic";
+  EXPECT_FALSE(operators::job_with_moments(drafted, "drafted", other, true));
+  EXPECT_FALSE(operators::job_with_moments("[]", "drafted", other, true));
+}
+
 TEST(JobDraftTest, ARegressionIsAskedAtAllThatIsPromised) {
   const DraftFacts known = facts(kNumber);
   const jobs::Job job = jobs::parse_job(regression_job_of(known).dump(), "regression").value();
@@ -368,6 +428,49 @@ TEST_F(DraftRequestTest, ReadsPublicRecordsOnceAndSaysWhatIsWrongWithThem) {
   EXPECT_NE(facts_of(request).error().message.find("--public: "), std::string::npos);
   request.open_records = folder_.path() / "absent.csv";
   EXPECT_NE(facts_of(request).error().message.find("--public: "), std::string::npos);
+}
+
+TEST_F(DraftRequestTest, PromisesNoLargerDeltaThanANewSilosPolicyAllows) {
+  DraftRequest request;
+  request.schema = folder_.path() / "s.json";
+  std::ofstream(request.schema) << kNumber;
+  request.cohort = {"small=100+20", "large=4000+100"};
+  request.epsilon = 1.0;
+  const DraftFacts found = facts_of(request).value();
+  EXPECT_EQ(found.cohort[0].delta, 1e-5);  // and not the 1e-4 that 100 records are
+  EXPECT_EQ(found.cohort[1].delta, 2e-6);
+}
+
+TEST_F(DraftRequestTest, SaysWhereABoundCannotBeBought) {
+  DraftRequest request;
+  request.schema = folder_.path() / "s.json";
+  request.cohort = {"a=100+20"};
+  request.epsilon = 2.0;
+  request.wide_bounds = true;
+  const auto said_of = [&](const std::string& schema) {
+    std::ofstream(request.schema) << schema;
+    const Result<DraftFacts> found = facts_of(request);
+    return found ? std::string("accepted") : found.error().message;
+  };
+  EXPECT_EQ(said_of(kNumber), "accepted");
+  EXPECT_NE(said_of(kSigns).find("--wide-bounds: expected a label that is a number"), std::string::npos);
+  request.label_guess = 11.0;
+  EXPECT_NE(said_of(kNumber).find("--label-guess: expected a number within the label's bounds, from 0 to 10"),
+            std::string::npos);
+  request.label_guess = 3.0;
+  EXPECT_EQ(said_of(kNumber), "accepted");
+  const DraftFacts found = facts_of(request).value();
+  EXPECT_TRUE(found.wide_bounds);
+  EXPECT_NE(draft_job(found, 1, false, false, nullptr).error().message.find("--wide-bounds: expected --out"),
+            std::string::npos);
+  request.wide_bounds = false;
+  EXPECT_NE(said_of(kNumber).find("--label-guess: expected none"), std::string::npos);
+  request.wide_bounds = true;
+  request.persons = true;
+  EXPECT_NE(said_of(kNumber).find("--wide-bounds: expected records, not persons"), std::string::npos);
+  request.persons = false;
+  request.cohort = {"a=100+20+5"};
+  EXPECT_NE(said_of(kNumber).find("--wide-bounds: expected no public records"), std::string::npos);
 }
 
 TEST_F(DraftRequestTest, SaysWhatIsWrongWithASchemaOrACohort) {
