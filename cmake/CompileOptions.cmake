@@ -108,12 +108,13 @@ endfunction()
 
 # undertone_library(name [COMPUTES] SOURCES ... LINKS ...)
 # COMPUTES: its loops over numbers take the time of a test. A tree with sanitizers optimises such libraries alone: the
-# others compile in half the time there, and their tests do not become slower.
+# others compile in half the time there, and their tests do not become slower. The thread sanitizer's tests compute little,
+# and nothing is optimised for them.
 function(undertone_library name)
   cmake_parse_arguments(arg "COMPUTES" "" "SOURCES;LINKS" ${ARGN})
   add_library(${name} STATIC ${arg_SOURCES})
   target_link_libraries(${name} PUBLIC undertone_options ${arg_LINKS})
-  if(UNDERTONE_SANITIZE AND NOT arg_COMPUTES)
+  if(UNDERTONE_SANITIZE STREQUAL "thread" OR (UNDERTONE_SANITIZE AND NOT arg_COMPUTES))
     target_compile_options(${name} PRIVATE -O0)
     undertone_use_precompiled(${name} undertone_light_headers)
   else()

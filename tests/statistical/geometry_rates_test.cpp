@@ -209,8 +209,7 @@ double worst_regular_excess(const Setting& setting) {
 
 TEST(GeometryRatesTest, SoDoesThatOfNoiseInTheNormItself) {
   if (!tests::whole())
-    if (!tests::whole())
-      GTEST_SKIP() << "its noise has a test of its own, and a minute is a lot: UNDERTONE_TESTS_WHOLE=1 runs it";
+    GTEST_SKIP() << "its noise has a test of its own, and a minute is a lot: UNDERTONE_TESTS_WHOLE=1 runs it";
   // Theorem 10 of Bassily, Guzman and Nandi 2021: 1/(n epsilon), of n and epsilon alike.
   std::vector<double> x;
   std::vector<double> y;
@@ -227,9 +226,8 @@ TEST(GeometryRatesTest, SoDoesThatOfNoiseInTheNormItself) {
 /// Means of n records of f = <z, x>, z_1 of mean 1/2 - gap, without privacy: rounds of one pass each.
 TEST(GeometryRatesTest, WithoutNoiseTheRecordsAreAllThatIsLacking) {
   if (!tests::whole())
-    if (!tests::whole())
-      GTEST_SKIP()
-          << "no noise is in it, and the steps are those of the slope over records: UNDERTONE_TESTS_WHOLE=1 runs it";
+    GTEST_SKIP()
+        << "no noise is in it, and the steps are those of the slope over records: UNDERTONE_TESTS_WHOLE=1 runs it";
   // The sampling term: 1/sqrt n. As many rounds as records leave the optimisation below it.
   constexpr Eigen::Index kDimension = 64;
   constexpr int kSeeds = 60;

@@ -11,6 +11,7 @@
 #include "shared/algorithms/mirror/tree_frank_wolfe.hpp"
 #include "tests/support/lasso_silo.hpp"
 #include "tests/support/measured_page.hpp"
+#include "tests/support/repetitions.hpp"
 
 /// Measured tables of spec non-euclidean 4 that are of vectors which every silo noises: mirror descent beside projected
 /// descent (C19), and trees of noised vectors over cohorts (C21).
@@ -64,6 +65,7 @@ double heavy_excess(const geometry::MirrorMap& map, int runs) {
 }
 
 TEST(HeavyRegressionTest, EuclideanStepsWinOfFewNumbersAndEntropyOfMany) {
+  if (!tests::whole()) GTEST_SKIP() << "it measures utility alone: UNDERTONE_TESTS_WHOLE=1 runs it";
   struct Row {
     Eigen::Index d;
     int runs;
@@ -210,6 +212,7 @@ OneStep one_step(int silos, int runs) {
 }
 
 TEST(VertexCrossoverTest, VectorsOvertakeVotesAtSomeHundredsOfSilos) {
+  if (!tests::whole()) GTEST_SKIP() << "it measures utility alone: UNDERTONE_TESTS_WHOLE=1 runs it";
   // Spec non-euclidean 3.2: a crossover of some d ln(1/delta)/ln d = 640 silos. What votes lose does not depend on how
   // many there are, by construction.
   std::map<int, OneStep> found;

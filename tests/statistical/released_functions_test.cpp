@@ -104,6 +104,7 @@ double mean_best_error(std::size_t count, Randomiser randomiser) {
 }
 
 TEST(ReleasedFunctionsTest, ABitBeatsLaplaceAndStringsAndAllFallWithTheRecords) {
+  if (!tests::whole()) GTEST_SKIP() << "it measures utility alone: UNDERTONE_TESTS_WHOLE=1 runs it";
   // Measured by the spec: bit .029 .019 .013, partition-Laplace .053 .028 .015, string .108 .038 .024 at n = 4000,
   // 16000, 64000; a factor of 1.6 allowed.
   const double bit_few = mean_best_error(4'000, Randomiser::Bit);
