@@ -147,7 +147,7 @@ void refit_steps(Json& job, const jobs::Job& parsed, double ratio) {
   Json& algorithm = job["algorithm"];
   if (!algorithm.contains("step_size")) return;
   const double longest = 1.5 / std::pow(jobs::record_norm(*parsed.model, parsed.schema), 2);
-  // What is longer than most gradients clips few of them: steps are then as long as curvature allows.
+  // A clip that is longer than most gradients cuts few of them. Steps are then as long as the curvature allows.
   algorithm["step_size"] = std::min(algorithm["step_size"].get<double>() / std::min(ratio, 1.0), longest);
 }
 

@@ -59,7 +59,7 @@ Result<DraftFacts::OpenFile> open_file_of(const std::filesystem::path& file, con
   return DraftFacts::OpenFile{file.filename().string(), digest.finish(), read->records.targets.size()};
 }
 
-/// Of a draft that buys what its gradients are clipped to.
+/// Takes what a draft needs that buys the clip of its gradients.
 Status take_wide_bounds(const DraftRequest& request, DraftFacts& facts) {
   const auto refuse = [](std::string why) { return Error{ErrorCode::InvalidArgument, std::move(why)}; };
   if (request.label_guess && !request.wide_bounds) return refuse("--label-guess: expected none without --wide-bounds");
@@ -276,7 +276,7 @@ std::filesystem::path first_file(const std::filesystem::path& out, const Tuned& 
   return file.replace_filename(fmt::format("{}-{}{}", out.stem().string(), what, out.extension().string()));
 }
 
-/// What the two jobs of a draft with wide bounds are for.
+/// Says what the two jobs of a draft with wide bounds are for.
 void say_of_bound(const DraftRequest& request, const Tuned& tuned) {
   const std::filesystem::path first = first_file(request.out, tuned);
   fmt::print(

@@ -220,7 +220,8 @@ Json job_of(const DraftFacts& facts, const DraftChoice& choice, int reply_step_l
   out["domain"] = {{"kind", "l2_ball"}, {"radius", choice.radius}};
   out["regulariser"] =
       choice.strength > 0.0 ? Json{{"kind", "l2"}, {"strength", choice.strength}} : Json{{"kind", "none"}};
-  // Of wide bounds most are far from the middle, and a model that had to go there first would do so through noise.
+  // Where bounds are wide, most labels are far from their middle. A model that began there would find its way to them
+  // through noise.
   if (choice.bought_bound > 0.0 && facts.label_guess) out["initial"] = jobs::initial_of_weights(guessing_model(facts));
   out["algorithm"] = algorithm_of(choice);
   const bool classes = std::holds_alternative<data::ClassLabel>(facts.schema.label);

@@ -17,8 +17,9 @@ std::vector<std::int64_t> everybody(Eigen::Index count) {
 
 void BlockReader::read(std::span<const std::int64_t> positions, const Use& use) const {
   if (records_ != nullptr) return use({*records_, positions});
-  const auto at_once = static_cast<std::size_t>(source_->records_at_once());
-  const std::vector<std::int64_t> in_part = everybody(source_->records_at_once());
+  // One record of a local run is a part of one record.
+  const std::size_t at_once = std::min(static_cast<std::size_t>(source_->records_at_once()), positions.size());
+  const std::vector<std::int64_t> in_part = everybody(static_cast<Eigen::Index>(at_once));
   models::Records part;
   for (std::size_t from = 0; from < positions.size(); from += at_once) {
     const std::size_t count = std::min(at_once, positions.size() - from);

@@ -56,7 +56,7 @@ void MappedTable::add(EncodedRows&& rows, const RecordEncoder& encoder) {
     block.columns[i].texts = {};  // they are in the encodings
     if (!block.encodings[i]) continue;
     const RecordEncoder::Encoded place = encoder.encoded(i);
-    // Of texts that are nearly all different a table is longer than the numbers themselves.
+    // Where nearly all texts differ, a table is longer than the numbers themselves.
     const std::size_t numbers = (place.target ? 1 : place.count) * rows.rows.count;
     if (block.encodings[i]->bytes() > numbers * sizeof(double)) {
       block.encodings[i].reset();
@@ -104,17 +104,6 @@ void MappedTable::make(std::span<const Slot> wanted, models::Records& out) const
     }
     make_of_block(block, rows, slots, out);
   }
-}
-
-std::size_t MappedTable::bytes_beside() const noexcept {
-  std::size_t out = 0;
-  for (const Block& block : blocks_) {
-    out += sizeof block + block.columns.size() * (sizeof(PackedCells) + sizeof(std::optional<PackedEncoding>)) +
-           static_cast<std::size_t>(block.kept.size()) * sizeof(double) + block.targets.size() * sizeof(double) +
-           block.groups.size() * sizeof(std::int32_t);
-    for (const std::optional<PackedEncoding>& encoding : block.encodings) out += encoding ? encoding->bytes() : 0;
-  }
-  return out;
 }
 
 MappedRecords::MappedRecords(std::shared_ptr<const MappedTable> table, std::vector<std::uint32_t> rows)

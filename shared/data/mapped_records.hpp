@@ -39,8 +39,6 @@ class MappedTable {
   [[nodiscard]] Eigen::Index features() const noexcept { return static_cast<Eigen::Index>(encoder_->width()); }
   /// @param wanted by ascending rows, a row perhaps several times @param out with as many records, overwritten
   void make(std::span<const Slot> wanted, models::Records& out) const;
-  /// How many bytes it holds beside the mapping.
-  [[nodiscard]] std::size_t bytes_beside() const noexcept;
 
  private:
   struct Block {

@@ -84,16 +84,9 @@ class PackedTexts {
   std::array<char, 32> decimal_{};
 };
 
-/// Calls each(row, value) for the rows [from, from + count), with a loop for each width.
-template <class Each>
-void each_value(const PackedCells& cells, std::size_t from, std::size_t count, const Each& each) {
-  const auto loop = [&]<class Value>(Value value) {
-    const char* at = cells.values.data() + from * sizeof value;
-    for (std::size_t i = 0; i < count; ++i, at += sizeof value) {
-      std::memcpy(&value, at, sizeof value);
-      each(i, std::uint64_t{value});
-    }
-  };
+/// Calls loop(zero) with a zero of the unsigned type that the cells' numbers have in the file.
+template <class Loop>
+void by_width(const PackedCells& cells, const Loop& loop) {
   switch (cells.width) {
     case 1:
       return loop(std::uint8_t{});
@@ -106,25 +99,27 @@ void each_value(const PackedCells& cells, std::size_t from, std::size_t count, c
   }
 }
 
+/// Calls each(row, value) for the rows [from, from + count), with a loop for each width.
+template <class Each>
+void each_value(const PackedCells& cells, std::size_t from, std::size_t count, const Each& each) {
+  by_width(cells, [&]<class Value>(Value value) {
+    const char* at = cells.values.data() + from * sizeof value;
+    for (std::size_t i = 0; i < count; ++i, at += sizeof value) {
+      std::memcpy(&value, at, sizeof value);
+      each(i, std::uint64_t{value});
+    }
+  });
+}
+
 /// The same of some of the rows: calls each(i, value) for the i-th of them.
 template <class Each>
 void each_value_at(const PackedCells& cells, std::span<const std::uint32_t> rows, const Each& each) {
-  const auto loop = [&]<class Value>(Value value) {
+  by_width(cells, [&]<class Value>(Value value) {
     for (std::size_t i = 0; i < rows.size(); ++i) {
       std::memcpy(&value, cells.values.data() + rows[i] * sizeof value, sizeof value);
       each(i, std::uint64_t{value});
     }
-  };
-  switch (cells.width) {
-    case 1:
-      return loop(std::uint8_t{});
-    case 2:
-      return loop(std::uint16_t{});
-    case 4:
-      return loop(std::uint32_t{});
-    default:
-      return loop(std::uint64_t{});
-  }
+  });
 }
 
 /// Reads a column of so many rows. @return an error without place where the bytes are none

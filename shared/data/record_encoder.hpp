@@ -89,7 +89,7 @@ class RecordEncoder {
                      std::span<const std::uint32_t> rows_of_cells, std::span<const std::uint32_t> slots,
                      const Rows& rows) const;
 
-  /// What a column's cells become: some encoded features that follow each other, or the target, or neither.
+  /// This says what a column's cells become: some encoded features that follow each other, or the target, or neither.
   struct Encoded {
     std::size_t first = 0;
     std::size_t count = 0;  // of features

@@ -29,7 +29,7 @@ class RecordSource {
   /// @param at_once how many records `use` is given at most; it is given the same object each time
   virtual void make_all(Eigen::Index at_once, const std::function<void(const models::Records&)>& use) const = 0;
 
-  /// As many records as one part has that a processor's cache holds.
+  /// Returns how many records a part may have, so that a processor's cache holds it.
   [[nodiscard]] virtual Eigen::Index records_at_once() const noexcept;
 };
 

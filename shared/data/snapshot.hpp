@@ -60,7 +60,7 @@ class SnapshotWriter final : public TableSink {
 
 inline constexpr std::size_t kSnapshotBlockRows = 65'536;
 
-/// What a snapshot says of itself.
+/// This is what a snapshot says of itself.
 struct SnapshotFacts {
   NumberForm numbers;  // how they are written
   std::uint64_t rows = 0;
