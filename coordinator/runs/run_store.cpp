@@ -587,6 +587,7 @@ Status RunStore::commit(const std::function<Status()>& body) {
     return body();
   });
   if (done) {
+    for (const auto& [key, receipt] : receipts_waiting_) receipts_kept_[key] = receipt.sequence;
     receipts_waiting_.clear();
     ends_waiting_.clear();
     seen_waiting_.clear();
@@ -606,8 +607,13 @@ Status RunStore::record_receipt(const SiloId& silo, const wire::Receipt& receipt
     if (waiting->second.sequence < receipt.sequence) waiting->second = receipt;
     return {};
   }
-  UNDERTONE_TRY(const bool news, is_news(silo, receipt));
-  if (!news) return {};
+  const auto kept = receipts_kept_.find({silo, receipt.ledger});
+  if (kept != receipts_kept_.end()) {
+    if (receipt.sequence <= kept->second) return {};
+  } else {
+    UNDERTONE_TRY(const bool news, is_news(silo, receipt));
+    if (!news) return {};
+  }
   receipts_waiting_.emplace(std::pair(silo, receipt.ledger), receipt);
   return commit_if_many_wait();
 }
@@ -649,6 +655,7 @@ Status RunStore::write_receipts() {
     update.bind(1, sequence).bind_blob(2, as_bytes(receipt.hash)).bind_blob(3, receipt.signature);
     update.bind_text(4, silo.name()).bind_blob(5, as_bytes(receipt.ledger)).bind(6, sequence);
     UNDERTONE_TRY(update.run());
+    if (receipts_kept_.contains(key)) continue;
     UNDERTONE_TRY(store::Statement insert,
                   database_->prepare(
                       "INSERT OR IGNORE INTO receipts (silo, ledger, sequence, hash, signature) SELECT ?, ?, ?, ?, ?"

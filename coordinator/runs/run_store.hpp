@@ -187,6 +187,7 @@ class RunStore {
   store::Database* database_;
   ShuffledTables shuffled_;
   std::map<std::pair<SiloId, Digest>, wire::Receipt> receipts_waiting_;
+  std::map<std::pair<SiloId, Digest>, std::uint64_t> receipts_kept_;  // sequences of those that this process wrote
   std::set<std::pair<SiloId, RunId>> ends_waiting_;
   std::set<SiloId> seen_;
   std::set<SiloId> seen_waiting_;

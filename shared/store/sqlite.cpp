@@ -122,6 +122,12 @@ std::string Statement::bytes(int column) const {
   return data == nullptr ? std::string() : std::string(static_cast<const char*>(data), static_cast<std::size_t>(size));
 }
 
+std::string_view Statement::view(int column) const {
+  const void* data = sqlite3_column_blob(statement_, column);
+  const int size = sqlite3_column_bytes(statement_, column);
+  return {static_cast<const char*>(data), data == nullptr ? 0 : static_cast<std::size_t>(size)};
+}
+
 bool Statement::is_null(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
 
 void Database::Close::operator()(sqlite3* handle) const noexcept { sqlite3_close_v2(handle); }

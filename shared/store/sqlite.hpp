@@ -38,6 +38,8 @@ class Statement {
   [[nodiscard]] std::int64_t integer(int column) const;
   [[nodiscard]] double real(int column) const;
   [[nodiscard]] std::string bytes(int column) const;
+  /// The bytes where SQLite keeps them, until the next step.
+  [[nodiscard]] std::string_view view(int column) const;
   [[nodiscard]] bool is_null(int column) const;
 
  private:

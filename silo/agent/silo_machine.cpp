@@ -229,7 +229,9 @@ std::vector<Action> SiloMachine::on(const wire::Welcome& welcome) {
     if (!account.ended) open_runs.push_back(run);
   }
   for (const RunId& run : open_runs) {
-    if (const Result<bool> out = withdrawn(run, actions); !out)
+    const Result<std::optional<Decision>> decision = setup_.desk.decision(run);
+    const Result<bool> out = decision ? withdrawn(run, *decision, actions) : decision.error();
+    if (!out)
       actions.emplace_back(Tell{true, fmt::format("desk_not_read reason={}", quoted_text(out.error().message))});
   }
   for (const wire::Receipt& receipt : welcome.receipts) {
@@ -429,8 +431,7 @@ bool SiloMachine::has_to_end(const RunId& run) const {
   return account != nullptr && (!account->ended || accepted_.contains(run));
 }
 
-Result<bool> SiloMachine::withdrawn(const RunId& run, std::vector<Action>& out) {
-  UNDERTONE_TRY(const std::optional<Decision> decision, setup_.desk.decision(run));
+Result<bool> SiloMachine::withdrawn(const RunId& run, std::optional<Decision> decision, std::vector<Action>& out) {
   if (decision != Decision::Withdrawn && decision != Decision::Refused) return false;
   if (has_to_end(run)) {
     UNDERTONE_TRY(setup_.ledger.end(run));
@@ -442,10 +443,8 @@ Result<bool> SiloMachine::withdrawn(const RunId& run, std::vector<Action>& out) 
 }
 
 bool SiloMachine::may_release(const RunId& run) {
-  const Result<bool> paused = setup_.desk.paused();
-  const Result<std::optional<Decision>> decision = setup_.desk.decision(run);
-  return check_permit() && paused && !*paused && decision && *decision != Decision::Withdrawn &&
-         *decision != Decision::Refused;
+  const Result<Desk::Standing> said = setup_.desk.standing(run);
+  return check_permit() && said && !said->forbids();
 }
 
 std::vector<Action> SiloMachine::on(const wire::JobOffer& offer, const std::vector<DatasetObjections>& everywhere) {
@@ -463,14 +462,13 @@ std::vector<Action> SiloMachine::on(const wire::JobOffer& offer, const std::vect
     if (protocol_ >= 2) actions.emplace_back(send(wire::JobPending{offer.run}));
     return std::move(actions);
   };
-  const Result<bool> paused = setup_.desk.paused();
-  if (!paused) return refuse(paused.error());
-  if (*paused) return wait();
-  const Result<bool> out = withdrawn(offer.run, actions);
+  const Result<Desk::Standing> said = setup_.desk.standing(offer.run);
+  if (!said) return refuse(said.error());
+  if (said->paused) return wait();
+  const Result<bool> out = withdrawn(offer.run, said->decision, actions);
   if (!out) return refuse(out.error());
   if (*out) {
-    const Result<std::optional<Decision>> decision = setup_.desk.decision(offer.run);
-    const bool refused = decision && *decision == Decision::Refused;
+    const bool refused = said->decision == Decision::Refused;
     const Result<OwnersWord> word = setup_.desk.word(offer.run);
     refuse_job(offer.run, refused ? wire::Refusal::Owner : wire::Refusal::Withdrawn, ObjectionKind::Owner,
                "a person at the institution refused it" + (word && !word->reason.empty() ? ": " + word->reason : ""),
@@ -740,10 +738,10 @@ std::vector<Action> SiloMachine::on(const wire::QueryMessage& message) {
                                                 message.query.round.value, quoted_text(error.message))});
     return refuse(refusal_of(error.code));
   };
-  const Result<bool> paused = setup_.desk.paused();
-  if (!paused) return failed(paused.error());
-  if (*paused) return refuse(wire::Refusal::Paused);
-  const Result<bool> out = withdrawn(message.run, actions);
+  const Result<Desk::Standing> said = setup_.desk.standing(message.run);
+  if (!said) return failed(said.error());
+  if (said->paused) return refuse(wire::Refusal::Paused);
+  const Result<bool> out = withdrawn(message.run, said->decision, actions);
   if (!out) return failed(out.error());
   if (*out) return refuse(wire::Refusal::Withdrawn);
   Result<std::string> reply = answer(message);

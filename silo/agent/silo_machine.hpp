@@ -158,7 +158,7 @@ class SiloMachine {
   /// Whether the run's end is still to be noted in the ledger, or to be told here.
   [[nodiscard]] bool has_to_end(const RunId& run) const;
   /// Whether the owner took the silo out of the run; its ledger's account is then closed.
-  [[nodiscard]] Result<bool> withdrawn(const RunId& run, std::vector<Action>& out);
+  [[nodiscard]] Result<bool> withdrawn(const RunId& run, std::optional<Decision> decision, std::vector<Action>& out);
   [[nodiscard]] Send receipt() { return send(wire::ReceiptMessage{setup_.ledger.head()}); }
 
   /// Where the run has put the records that its slices are cut from; none where the release reads no slice.

@@ -190,6 +190,17 @@ Result<std::optional<DeskOffer>> Desk::find(const RunId& run) {
   return std::optional<DeskOffer>(std::move(found.front()));
 }
 
+Result<Desk::Standing> Desk::standing(const RunId& run) {
+  UNDERTONE_TRY(store::Statement row, database_->prepare("SELECT EXISTS (SELECT 1 FROM switches WHERE name = 'paused'),"
+                                                         " (SELECT decision FROM offers WHERE run = ?)"));
+  UNDERTONE_TRY(row.bind_blob(1, run.bytes()).step());
+  Standing out{row.integer(0) != 0, std::nullopt};
+  if (!row.is_null(1)) {
+    UNDERTONE_TRY(out.decision, parse_decision(row.bytes(1)));
+  }
+  return out;
+}
+
 Result<bool> Desk::paused() {
   UNDERTONE_TRY(store::Statement row, database_->prepare("SELECT 1 FROM switches WHERE name = 'paused'"));
   return row.step();

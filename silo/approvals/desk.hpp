@@ -66,6 +66,16 @@ class Desk {
   /// What came of offers that neither wait nor were accepted.
   [[nodiscard]] PastOffers& past() noexcept { return past_; }
 
+  /// What the owner has said that an answer depends on.
+  struct Standing {
+    bool paused = false;
+    std::optional<Decision> decision;  // about the run; nothing where the desk does not know it
+    [[nodiscard]] bool forbids() const {
+      return paused || decision == Decision::Withdrawn || decision == Decision::Refused;
+    }
+  };
+  /// Read at once: an answer asks for it twice.
+  [[nodiscard]] Result<Standing> standing(const RunId& run);
   [[nodiscard]] Result<bool> paused();
   [[nodiscard]] Status set_paused(bool paused);
 

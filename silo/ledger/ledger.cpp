@@ -7,6 +7,7 @@
 #include "shared/planning/plan_digest.hpp"
 #include "shared/service/clock.hpp"
 #include "silo/ledger/ledger_entry.hpp"
+#include "silo/ledger/released_entry.hpp"
 
 namespace undertone::silo {
 namespace {
@@ -249,13 +250,19 @@ Status Ledger::make_whole() {
 }
 
 Status Ledger::append(Json body, const std::function<Status()>& with_it) {
+  if (!body.contains("at")) body["at"] = service::utc_time(clock_());
+  return append(
+      body.dump(), [&](std::uint64_t sequence) { return apply(sequence, body); }, with_it);
+}
+
+Status Ledger::append(std::string body, const std::function<Status(std::uint64_t sequence)>& applied,
+                      const std::function<Status()>& with_it) {
   UNDERTONE_TRY(make_whole());
   broken_ = true;  // until every step below has succeeded
   LedgerEntry entry;
   entry.sequence = head_.sequence + 1;
   entry.previous = head_.hash;
-  if (!body.contains("at")) body["at"] = service::utc_time(clock_());
-  entry.body = body.dump();
+  entry.body = std::move(body);
   if (entry.body.size() > kBodyBytesMax) {
     broken_ = false;  // nothing was written
     return Error{ErrorCode::LimitExceeded,
@@ -280,7 +287,9 @@ Status Ledger::append(Json body, const std::function<Status()>& with_it) {
     broken_ = committed.error().code != ErrorCode::NoRoom;
     return committed;
   }
-  UNDERTONE_TRY(apply(entry));
+  UNDERTONE_TRY(applied(entry.sequence));
+  advance(entry);
+  head_text_ = head_text(entry);
   // What was committed stays. Nothing of it leaves before the head outside says so, too: now, or once it can be
   // written.
   head_due_ = true;
@@ -440,6 +449,8 @@ Status Ledger::reserve(const RunId& run, const planning::Plan& plan, const std::
 
 Result<std::optional<StoredReply>> Ledger::find_reply(const RunId& run, RoundIndex round, const Digest& query) {
   UNDERTONE_TRY(make_whole());
+  const RunAccount* known = account(run);
+  if (known == nullptr || known->rounds.count(round.value, round.value + 1) == 0) return std::optional<StoredReply>();
   UNDERTONE_TRY(store::Statement row,
                 database_->prepare("SELECT query, bytes FROM replies WHERE run = ? AND round = ?"));
   row.bind_blob(1, run.bytes()).bind(2, static_cast<std::int64_t>(round.value));
@@ -528,20 +539,21 @@ Status Ledger::commit(SpendToken&& token, const std::string& reply, crypto::Nois
   UNDERTONE_CHECK(spent.valid_ && noise == noise_);
   // Again: other tokens may have been used since this one was granted. It finds the run.
   UNDERTONE_TRY(check_spend(spent.run_, spent.round_, spent.block_, spent.cost_));
-  const Json body{{"kind", "released"},
-                  {"run", spent.run_.hex()},
-                  {"round", std::to_string(spent.round_.value)},
-                  {"block", releases::block_name(spent.block_)},
-                  {"cost", cost_text(spent.cost_, account(spent.run_)->format)},
-                  {"query", to_hex(spent.query_)},
-                  {"reply", to_hex(sha256(reply))},
-                  {"order", "secret"},
-                  {"at", service::utc_time(spent.at_)}};
-  return append(body, [&]() -> Status {
-    UNDERTONE_TRY(store::Statement insert, database_->prepare("INSERT INTO replies VALUES (?, ?, ?, ?)"));
-    insert.bind_blob(1, spent.run_.bytes()).bind(2, static_cast<std::int64_t>(spent.round_.value));
-    return insert.bind_blob(3, as_bytes(spent.query_)).bind_blob(4, reply).run();
-  });
+  ReleasedEntry entry;
+  entry.run = spent.run_;
+  entry.round = spent.round_;
+  entry.block = spent.block_;
+  entry.cost = cost_text(spent.cost_, account(spent.run_)->format);
+  entry.query = spent.query_;
+  entry.reply = sha256(reply);
+  entry.at = service::utc_time(spent.at_);
+  return append(
+      entry.body(), [&](std::uint64_t sequence) { return apply(sequence, entry); },
+      [&]() -> Status {
+        UNDERTONE_TRY(store::Statement insert, database_->prepare("INSERT INTO replies VALUES (?, ?, ?, ?)"));
+        insert.bind_blob(1, spent.run_.bytes()).bind(2, static_cast<std::int64_t>(spent.round_.value));
+        return insert.bind_blob(3, as_bytes(spent.query_)).bind_blob(4, reply).run();
+      });
 }
 
 Status Ledger::end(const RunId& run) {

@@ -6,6 +6,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "shared/base/ids.hpp"
 #include "shared/base/round_set.hpp"
@@ -23,6 +24,7 @@
 namespace undertone::silo {
 
 struct LedgerEntry;
+struct ReleasedEntry;
 
 /// Which data a ledger is for.
 struct DatasetIdentity {
@@ -198,11 +200,18 @@ class Ledger {
   [[nodiscard]] Status check_head();
   /// Whether a head that was kept outside is one of this ledger's. @return its sequence
   [[nodiscard]] Result<std::uint64_t> check_not_behind(const std::string& head);
+  /// What an entry that was read back says.
   [[nodiscard]] Status apply(const LedgerEntry& entry);
-  /// A reservation's entry.
+  /// What an entry of another kind than a release's says.
+  [[nodiscard]] Status apply(std::uint64_t sequence, const nlohmann::json& body);
+  [[nodiscard]] Status apply(std::uint64_t sequence, const ReleasedEntry& entry);
   [[nodiscard]] Status apply_reservation(std::uint64_t sequence, const nlohmann::json& body);
-  /// A release's, or what ends its run.
-  [[nodiscard]] Status apply_to_run(std::uint64_t sequence, const nlohmann::json& body);
+  /// What ends a run, or returns its reservation.
+  [[nodiscard]] Status apply_end(std::uint64_t sequence, const nlohmann::json& body);
+  /// @param out the account of a run that is open
+  [[nodiscard]] Status open_account(std::uint64_t sequence, const RunId& run, RunAccount** out);
+  /// The entry is the newest from here on.
+  void advance(const LedgerEntry& entry);
   [[nodiscard]] Status charge(std::uint64_t sequence, releases::EpsilonAmount epsilon, releases::DeltaAmount delta);
   [[nodiscard]] Status check_affordable(const planning::Plan& plan) const;
   /// Whether the data set is of the unit that the ledger was opened for.
@@ -220,6 +229,11 @@ class Ledger {
   [[nodiscard]] Status check_spend(const RunId& run, RoundIndex round, releases::Block block,
                                    const releases::Cost& cost) const;
   [[nodiscard]] Status append(nlohmann::json body, const std::function<Status()>& with_it);
+  /// @param body the entry's, as it is hashed
+  /// @param applied what the entry says, done once it is on disk
+  /// @param with_it written in the same transaction; null: nothing
+  [[nodiscard]] Status append(std::string body, const std::function<Status(std::uint64_t sequence)>& applied,
+                              const std::function<Status()>& with_it);
   [[nodiscard]] Result<std::optional<Digest>> hash_at(std::uint64_t sequence);
 
   store::Database* database_;
@@ -234,6 +248,15 @@ class Ledger {
   releases::EpsilonAmount epsilon_reserved_;
   releases::DeltaAmount delta_reserved_;
   std::optional<silo::GaussianFilter> filter_;
+  /// A release that was read back, whose reply is still to be compared with it.
+  struct Committed {
+    RunId run;
+    RoundIndex round;
+    Digest query{};
+    Digest reply{};
+    std::uint64_t sequence = 0;
+  };
+  std::vector<Committed> replayed_;  // until their replies were checked
   wire::Receipt head_;
   std::string head_text_;  // what the head outside says once it has caught up
   bool broken_ = false;    // the store failed: nothing more is handed out

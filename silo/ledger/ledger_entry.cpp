@@ -2,7 +2,7 @@
 
 namespace undertone::silo {
 
-Status each_entry(store::Database& database, const std::function<Status(const LedgerEntry&)>& each) {
+Status each_entry(store::Database& database, const std::function<Status(LedgerEntry&)>& each) {
   UNDERTONE_TRY(store::Statement rows,
                 database.prepare("SELECT sequence, previous, body, hash, signature FROM entries ORDER BY sequence"));
   while (true) {
@@ -34,6 +34,12 @@ std::string head_message(const Digest& ledger, std::uint64_t sequence, const Dig
   message.append(as_bytes(ledger));
   for (int i = 0; i < 8; ++i) message.push_back(static_cast<char>((sequence >> (8 * i)) & 0xffU));
   return message.append(as_bytes(hash));
+}
+
+std::string head_text(const LedgerEntry& entry) {
+  return fmt::format(
+      R"({{"body":"{}","format":"undertone.ledger-head/1","previous":"{}","sequence":"{}","signature":"{}"}})",
+      to_hex(entry.body), to_hex(entry.previous), entry.sequence, to_hex(entry.signature));
 }
 
 const char* noise_name(crypto::NoiseKind noise) { return noise == crypto::NoiseKind::Secure ? "secure" : "test"; }

@@ -24,12 +24,15 @@ struct LedgerEntry {
   std::string signature;
 };
 
-/// Calls `each` with every entry in order as it stands on disk, nothing checked but the lengths of the digests.
-[[nodiscard]] Status each_entry(store::Database& database, const std::function<Status(const LedgerEntry&)>& each);
+/// Calls `each`, which may keep the entry, with every one in order as it stands on disk, nothing checked but the
+/// lengths of the digests.
+[[nodiscard]] Status each_entry(store::Database& database, const std::function<Status(LedgerEntry&)>& each);
 
 [[nodiscard]] Digest entry_hash(std::uint64_t sequence, const Digest& previous, std::string_view body);
 /// What is signed when an entry is the head.
 [[nodiscard]] std::string head_message(const Digest& ledger, std::uint64_t sequence, const Digest& hash);
+/// What the head outside says where this is the newest entry: JSON with its keys in order.
+[[nodiscard]] std::string head_text(const LedgerEntry& entry);
 [[nodiscard]] const char* noise_name(crypto::NoiseKind noise);
 [[nodiscard]] Error corrupt(std::uint64_t sequence, const std::string& what);
 

@@ -1,8 +1,10 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
+#include <utility>
 
 #include "silo/ledger/ledger.hpp"
 #include "silo/ledger/ledger_entry.hpp"
+#include "silo/ledger/released_entry.hpp"
 
 /// How a ledger is read back and checked; ledger.cpp holds what is done with it.
 namespace undertone::silo {
@@ -14,18 +16,40 @@ namespace {
 
 constexpr const char* kUnreadable = "lacks a field or has one that cannot be read";
 
+/// The entry of a release that is spelled otherwise than this program spells it.
+Result<ReleasedEntry> released_entry(std::uint64_t sequence, const Json& body) {
+  EntryFields fields{body};
+  ReleasedEntry out;
+  out.run = fields.run();
+  out.round = {fields.index("round")};
+  out.cost = fields.text("cost");
+  const std::optional<Block> block = block_named(fields.text("block"));
+  if (!block) return corrupt(sequence, "reads a block that there is not");
+  out.block = *block;
+  out.query = fields.value(digest_from_hex(fields.text("query")));
+  out.reply = fields.value(digest_from_hex(fields.text("reply")));
+  out.secret_order = body.contains("order");
+  if (out.secret_order && fields.text("order") != "secret") return corrupt(sequence, "has an order that is not secret");
+  if (!fields.good) return corrupt(sequence, kUnreadable);
+  return out;
+}
+
 }  // namespace
 
 Status Ledger::replay() {
-  Status replayed = each_entry(*database_, [this](const LedgerEntry& entry) -> Status {
+  LedgerEntry newest;
+  Status replayed = each_entry(*database_, [&](LedgerEntry& entry) -> Status {
     if (entry.sequence != head_.sequence + 1)
       return corrupt(head_.sequence + 1, fmt::format("missing, the next is {}", entry.sequence));
     if (entry.previous != head_.hash) return corrupt(entry.sequence, "does not follow from the entry before it");
     if (entry.hash != entry_hash(entry.sequence, entry.previous, entry.body))
       return corrupt(entry.sequence, "was edited: its hash is not that of its content");
-    return apply(entry);
+    UNDERTONE_TRY(apply(entry));
+    newest = std::move(entry);
+    return {};
   });
   if (!replayed || head_.sequence == 0) return replayed;
+  head_text_ = head_text(newest);
   // Each hash covers all before it, so the newest signature is one on every entry: a long ledger opens as fast as it
   // can be read. `undertone ledger verify` verifies each.
   if (!verify_signature(key_->public_key(), head_message(head_.ledger, head_.sequence, head_.hash), head_.signature)) {
@@ -36,12 +60,34 @@ Status Ledger::replay() {
 }
 
 Status Ledger::apply(const LedgerEntry& entry) {
-  const Json body = Json::parse(entry.body, nullptr, false);
-  if (!body.is_object()) return corrupt(entry.sequence, "is not a JSON object");
+  std::optional<ReleasedEntry> released = ReleasedEntry::read(entry.body);
+  if (!released) {
+    const Json body = Json::parse(entry.body, nullptr, false);
+    if (!body.is_object()) return corrupt(entry.sequence, "is not a JSON object");
+    const auto kind = body.find("kind");
+    if (kind == body.end() || *kind != "released") {
+      UNDERTONE_TRY(apply(entry.sequence, body));
+    } else {
+      UNDERTONE_TRY(released, released_entry(entry.sequence, body));
+    }
+  }
+  if (released) {
+    UNDERTONE_TRY(apply(entry.sequence, *released));
+    replayed_.push_back({released->run, released->round, released->query, released->reply, entry.sequence});
+  }
+  advance(entry);
+  return {};
+}
+
+void Ledger::advance(const LedgerEntry& entry) {
+  head_ = {entry.sequence == 1 ? entry.hash : head_.ledger, entry.sequence, entry.hash, entry.signature};
+}
+
+Status Ledger::apply(std::uint64_t sequence, const Json& body) {
   EntryFields fields{body};
   const std::string kind = fields.text("kind");
-  if ((kind == "opened") != (entry.sequence == 1))
-    return corrupt(entry.sequence, "an opening entry is the first and only the first");
+  if ((kind == "opened") != (sequence == 1))
+    return corrupt(sequence, "an opening entry is the first and only the first");
   if (kind == "opened" || kind == "amended") {
     const Digest digest = fields.value(digest_from_hex(fields.text("digest")));
     if (kind == "opened") {
@@ -50,26 +96,26 @@ Status Ledger::apply(const LedgerEntry& entry) {
         dataset_.public_records = fields.value(digest_from_hex(fields.text("public_records")));
       const bool of_units = fields.text("format") == kFormatOfUnits;
       if (of_units != body.contains("unit"))
-        return corrupt(entry.sequence, "says a unit where its format has none, or none where it has one");
+        return corrupt(sequence, "says a unit where its format has none, or none where it has one");
       if (of_units) {
         const Result<releases::Unit> unit = releases::parse_unit(fields.text("unit"));
         if (!unit || *unit == releases::Unit::Record)
-          return corrupt(entry.sequence, "protects a unit that this program does not know");
+          return corrupt(sequence, "protects a unit that this program does not know");
         dataset_.unit = *unit;
         dataset_.persons = fields.value(digest_from_hex(fields.text("persons")));
       }
       const Result<LedgerFormat> format =
           of_units ? Result<LedgerFormat>(LedgerFormat::Two) : parse_format(fields.text("format"));
-      if (!format) return corrupt(entry.sequence, "has a format that this program does not know");
+      if (!format) return corrupt(sequence, "has a format that this program does not know");
       format_ = *format;
       if (fields.text("noise") != noise_name(noise_)) {
-        return corrupt(entry.sequence, fmt::format("this ledger is for {} noise, this program draws {} noise",
-                                                   fields.text("noise"), noise_name(noise_)));
+        return corrupt(sequence, fmt::format("this ledger is for {} noise, this program draws {} noise",
+                                             fields.text("noise"), noise_name(noise_)));
       }
     }
     if (kind == "amended") {
       for (const auto& [run, account] : accounts_) {
-        if (!account.ended) return corrupt(entry.sequence, "amends the data set while a run is open");
+        if (!account.ended) return corrupt(sequence, "amends the data set while a run is open");
       }
     }
     if (filter_) filter_->content_changed();
@@ -77,36 +123,28 @@ Status Ledger::apply(const LedgerEntry& entry) {
     dataset_.public_holdout = fields.value(digest_from_hex(fields.text("public_holdout")));
   } else if (kind == "filtered") {
     for (const auto& [run, account] : accounts_) {
-      if (!account.ended) return corrupt(entry.sequence, "starts a filter while a run is open");
+      if (!account.ended) return corrupt(sequence, "starts a filter while a run is open");
     }
     const silo::FilterTerms terms{fields.amount<releases::EpsilonAmount>("epsilon"),
                                   fields.amount<releases::DeltaAmount>("delta"),
                                   fields.amount<releases::DeltaAmount>("mechanism_delta"),
                                   fields.amount<releases::ShiftSquaredAmount>("shift_squared")};
-    if (!fields.good) return corrupt(entry.sequence, kUnreadable);
-    if (!terms.sound()) return corrupt(entry.sequence, "starts a filter that its epsilon and delta do not cover");
-    UNDERTONE_TRY(charge(entry.sequence, terms.epsilon, terms.delta));
+    if (!fields.good) return corrupt(sequence, kUnreadable);
+    if (!terms.sound()) return corrupt(sequence, "starts a filter that its epsilon and delta do not cover");
+    UNDERTONE_TRY(charge(sequence, terms.epsilon, terms.delta));
     filter_.emplace(terms);
   } else if (kind == "upgraded") {
     if (format_ != LedgerFormat::One || fields.text("format") != to_string(LedgerFormat::Two))
-      return corrupt(entry.sequence, "goes on in a format that does not follow the one before");
+      return corrupt(sequence, "goes on in a format that does not follow the one before");
     format_ = LedgerFormat::Two;
   } else if (kind == "reserved" || kind == "accepted") {
-    UNDERTONE_TRY(apply_reservation(entry.sequence, body));
-  } else if (kind == "released" || kind == "ended" || kind == "returned") {
-    UNDERTONE_TRY(apply_to_run(entry.sequence, body));
+    UNDERTONE_TRY(apply_reservation(sequence, body));
+  } else if (kind == "ended" || kind == "returned") {
+    UNDERTONE_TRY(apply_end(sequence, body));
   } else {
-    return corrupt(entry.sequence, "is of a kind that this program does not know");
+    return corrupt(sequence, "is of a kind that this program does not know");
   }
-  if (!fields.good) return corrupt(entry.sequence, kUnreadable);
-  head_ = {entry.sequence == 1 ? entry.hash : head_.ledger, entry.sequence, entry.hash, entry.signature};
-  head_text_ = Json{{"format", "undertone.ledger-head/1"},
-                    {"sequence", std::to_string(entry.sequence)},
-                    {"previous", to_hex(entry.previous)},
-                    {"body", to_hex(entry.body)},
-                    {"signature", to_hex(entry.signature)}}
-                   .dump();
-  return {};
+  return fields.good ? Status() : corrupt(sequence, kUnreadable);
 }
 
 Status Ledger::apply_reservation(std::uint64_t sequence, const Json& body) {
@@ -141,39 +179,42 @@ Status Ledger::apply_reservation(std::uint64_t sequence, const Json& body) {
   return filter_ ? Status() : charge(sequence, epsilon, delta);
 }
 
-Status Ledger::apply_to_run(std::uint64_t sequence, const Json& body) {
-  EntryFields fields{body};
-  const auto found = accounts_.find(fields.run());
+Status Ledger::open_account(std::uint64_t sequence, const RunId& run, RunAccount** out) {
+  const auto found = accounts_.find(run);
   if (found == accounts_.end() || found->second.ended) return corrupt(sequence, "concerns a run that is not open");
-  RunAccount& account = found->second;
+  *out = &found->second;
+  return {};
+}
+
+Status Ledger::apply(std::uint64_t sequence, const ReleasedEntry& entry) {
+  if (sequence == 1) return corrupt(sequence, "an opening entry is the first and only the first");
+  RunAccount* account = nullptr;
+  UNDERTONE_TRY(open_account(sequence, entry.run, &account));
+  const Result<releases::Cost> cost = parse_cost(entry.cost, account->format);
+  if (!cost) return corrupt(sequence, kUnreadable);
+  if (entry.block == Block::Public && !cost->is_zero())
+    return corrupt(sequence, "charges for records that were declared public");
+  if (cost->is_zero() && !may_cost_nothing(entry.block))
+    return corrupt(sequence, "costs nothing, but its records were not declared public");
+  const std::optional<std::uint64_t> draws = account->spend(entry.block, *cost);
+  if (!draws) return corrupt(sequence, "spends more than was reserved");
+  if (account->filtered && !filter_->spend(entry.block, *cost, *draws))
+    return corrupt(sequence, "spends more than the data set's filter has left");
+  if (account->last_round && entry.round <= *account->last_round)
+    return corrupt(sequence, "repeats or reorders a round");
+  account->last_round = entry.round;
+  account->rounds.append(entry.round);
+  ++account->releases;
+  if (entry.secret_order) ++account->releases_in_secret_order;
+  return {};
+}
+
+Status Ledger::apply_end(std::uint64_t sequence, const Json& body) {
+  EntryFields fields{body};
+  RunAccount* open = nullptr;
+  UNDERTONE_TRY(open_account(sequence, fields.run(), &open));
+  RunAccount& account = *open;
   const std::string kind = fields.text("kind");
-  if (kind == "released") {
-    const RoundIndex round{fields.index("round")};
-    const std::string name = fields.text("block");
-    Block block = Block::Training;
-    for (const Block known : {Block::Holdout, Block::Public})
-      if (name == releases::block_name(known)) block = known;
-    if (name != releases::block_name(block)) return corrupt(sequence, "reads a block that there is not");
-    if (block == Block::Public && !fields.cost("cost", account.format).is_zero())
-      return corrupt(sequence, "charges for records that were declared public");
-    const releases::Cost cost = fields.cost("cost", account.format);
-    if (!fields.good) return corrupt(sequence, kUnreadable);
-    if (cost.is_zero() && !may_cost_nothing(block))
-      return corrupt(sequence, "costs nothing, but its records were not declared public");
-    const std::optional<std::uint64_t> draws = account.spend(block, cost);
-    if (!draws) return corrupt(sequence, "spends more than was reserved");
-    if (account.filtered && !filter_->spend(block, cost, *draws))
-      return corrupt(sequence, "spends more than the data set's filter has left");
-    if (account.last_round && round <= *account.last_round) return corrupt(sequence, "repeats or reorders a round");
-    account.last_round = round;
-    account.rounds.append(round);
-    ++account.releases;
-    if (body.contains("order")) {
-      if (fields.text("order") != "secret") return corrupt(sequence, "has an order that is not secret");
-      ++account.releases_in_secret_order;
-    }
-    return {};
-  }
   account.ended = true;
   account.training_releases = {};  // nothing more is crossed off
   account.holdout_releases = {};
@@ -197,40 +238,34 @@ Status Ledger::charge(std::uint64_t sequence, releases::EpsilonAmount epsilon, r
 }
 
 Status Ledger::check_replies() {
-  UNDERTONE_TRY(
-      store::Statement rows,
-      database_->prepare(
-          "SELECT (SELECT count(*) FROM replies), (SELECT count(*) FROM jobs), (SELECT count(*) FROM entries WHERE "
-          "json_extract(CAST(body AS TEXT), '$.kind') = 'released'), (SELECT count(*) FROM entries WHERE "
-          "json_extract(CAST(body AS TEXT), '$.kind') IN ('reserved', 'accepted')) - (SELECT count(*) FROM entries "
-          "WHERE "
-          "json_extract(CAST(body AS TEXT), '$.kind') = 'returned')"));
-  UNDERTONE_TRY(rows.step());
-  if (rows.integer(0) != rows.integer(2) || rows.integer(1) != rows.integer(3)) {
+  const std::vector<Committed> released = std::exchange(replayed_, {});
+  std::int64_t reserved = 0;
+  for (const auto& [run, account] : accounts_) reserved += account.returned ? 0 : 1;
+  UNDERTONE_TRY(store::Statement counts,
+                database_->prepare("SELECT (SELECT count(*) FROM replies), (SELECT count(*) FROM jobs)"));
+  UNDERTONE_TRY(counts.step());
+  if (counts.integer(0) != static_cast<std::int64_t>(released.size()) || counts.integer(1) != reserved) {
     return Error{ErrorCode::LedgerCorrupt,
                  fmt::format("the ledger has {} replies for {} releases and {} jobs for {} reservations",
-                             rows.integer(0), rows.integer(2), rows.integer(1), rows.integer(3))};
+                             counts.integer(0), released.size(), counts.integer(1), reserved)};
   }
-  UNDERTONE_TRY(
-      store::Statement entries,
-      database_->prepare(
-          "SELECT sequence, body FROM entries WHERE json_extract(CAST(body AS TEXT), '$.kind') = 'released' ORDER BY "
-          "sequence"));
-  while (true) {
-    UNDERTONE_TRY(const bool more, entries.step());
-    if (!more) return {};
-    const auto sequence = static_cast<std::uint64_t>(entries.integer(0));
-    const Json body = Json::parse(entries.bytes(1), nullptr, false);
-    EntryFields fields{body};
-    const RunId run = fields.run();
-    const RoundIndex round{fields.index("round")};
-    const Digest query = fields.value(digest_from_hex(fields.text("query")));
-    const Result<std::optional<StoredReply>> reply = find_reply(run, round, query);
-    if (!reply) return corrupt(sequence, reply.error().message);
-    if (!*reply || to_hex(sha256((*reply)->bytes)) != fields.text("reply")) {
-      return corrupt(sequence, "the stored reply is missing or is not the one that was committed");
+  // Replies stand in the order of their entries where this program wrote them: one walk along both.
+  UNDERTONE_TRY(store::Statement rows,
+                database_->prepare("SELECT run, round, query, bytes FROM replies ORDER BY rowid"));
+  bool in_order = true;
+  for (const Committed& one : released) {
+    if (in_order) {
+      UNDERTONE_TRY(in_order, rows.step());
     }
+    in_order =
+        in_order && rows.view(0) == one.run.bytes() && rows.integer(1) == static_cast<std::int64_t>(one.round.value);
+    if (in_order && rows.view(2) == as_bytes(one.query) && sha256(rows.view(3)) == one.reply) continue;
+    const Result<std::optional<StoredReply>> reply = find_reply(one.run, one.round, one.query);
+    if (!reply) return corrupt(one.sequence, reply.error().message);
+    if (!*reply || sha256((*reply)->bytes) != one.reply)
+      return corrupt(one.sequence, "the stored reply is missing or is not the one that was committed");
   }
+  return {};
 }
 
 Result<std::uint64_t> Ledger::check_not_behind(const std::string& text) {
