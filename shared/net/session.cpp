@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/write.hpp>
+#include <boost/asio/post.hpp>
 #include <openssl/crypto.h>
 #include <spdlog/spdlog.h>
 
@@ -15,10 +15,17 @@ namespace undertone::net {
 namespace {
 
 constexpr std::size_t kGatherBytes = std::size_t{16} << 10U;
-constexpr std::size_t kWriteBytes = 65536;          // handed to TLS at a time
+constexpr std::size_t kTurnBytes = 65536;           // that one connection reads or writes before others have a turn
+constexpr std::size_t kTurnReads = 64;              // as many as that, however small
 constexpr std::size_t kManyMessages = 65'536;       // 20 MiB of small blocks and more
 constexpr std::uint64_t kTurnBytesPerMs = 1024;     // the least rate of a large vector: 1 MiB/s
 constexpr std::uint32_t kGreetingBytesMax = 65536;  // of a frame to a server that does not know its peer's protocol yet
+
+/// Where what was read lies until it is decoded, which is at once: one for all connections of a thread.
+std::array<char, kTurnBytes>& read_buffer() {
+  thread_local std::array<char, kTurnBytes> buffer;
+  return buffer;
+}
 
 void log_failure(const char* what, const std::exception_ptr& failure) {
   try {
@@ -54,7 +61,6 @@ Session::Session(Stream stream, SessionLimits limits, std::shared_ptr<AssemblyGa
       limits_(limits),
       encoder_(limits.wire),
       decoder_(limits.wire),
-      buffer_(std::make_unique<std::array<char, kBufferBytes>>()),
       outbox_changed_(stream_.get_executor()),
       watch_timer_(stream_.get_executor()),
       gate_(std::move(gate)) {
@@ -93,9 +99,12 @@ asio::awaitable<Result<certificates::CertificateFacts>> Session::handshake(Side 
   spawn_logged(stream_.get_executor(), watch(), "watch");
   boost::system::error_code ignored;
   stream_.next_layer().set_option(asio::ip::tcp::no_delay(true), ignored);
-  const auto type = side == Side::Client ? asio::ssl::stream_base::client : asio::ssl::stream_base::server;
-  const auto [error] = co_await stream_.async_handshake(type, kAwait);
-  if (error) {
+  TlsStream::Step step = stream_.handshake(side);
+  while (!step.error && step.need != TlsStream::Need::Nothing) {
+    const auto [failed] = co_await stream_.ready_for(step.need);
+    step = failed ? TlsStream::Step{failed} : stream_.handshake(side);
+  }
+  if (const boost::system::error_code error = step.error) {
     const std::string reason = open_ ? describe_tls_failure(stream_.native_handle(), error) : close_reason_;
     close();
     co_return Error{ErrorCode::Unreachable, "TLS: " + reason};
@@ -121,19 +130,32 @@ asio::awaitable<Result<wire::Message>> Session::receive() {
     if (!open_) co_return Error{ErrorCode::Unreachable, close_reason_};
     if (established_) last_heard_ = std::chrono::steady_clock::now();
     listening_ = true;
-    const auto [error, size] = co_await stream_.async_read_some(asio::buffer(*buffer_), kAwait);
+    if (since_pause_ >= kTurnBytes) {
+      since_pause_ = 0;
+      (void)co_await asio::post(stream_.get_executor(), kAwait);
+      continue;
+    }
+    std::array<char, kTurnBytes>& buffer = read_buffer();
+    TlsStream::Step step = stream_.read(asio::buffer(buffer));
+    while (!step.error && step.need != TlsStream::Need::Nothing) {
+      since_pause_ = 0;
+      const auto [failed] = co_await stream_.ready_for(step.need);
+      step = failed ? TlsStream::Step{failed} : stream_.read(asio::buffer(buffer));
+    }
     listening_ = false;
+    const auto [error, size, need] = step;
     if (error) {
       // In TLS 1.3 a server's refusal of the client's certificate arrives here.
       const std::string reason = open_ ? describe_tls_failure(stream_.native_handle(), error) : close_reason_;
       close();
       co_return Error{ErrorCode::Unreachable, reason};
     }
+    since_pause_ += std::max(size, kTurnBytes / kTurnReads);
     bytes_received_ += size;
     last_heard_ = std::chrono::steady_clock::now();
-    Result<std::vector<wire::Message>> messages = decoder_.feed({buffer_->data(), size});
+    Result<std::vector<wire::Message>> messages = decoder_.feed({buffer.data(), size});
     if (wiping_) {
-      OPENSSL_cleanse(buffer_->data(), size);
+      OPENSSL_cleanse(buffer.data(), size);
       decoder_.wipe();
     }
     if (!messages) {
@@ -208,6 +230,28 @@ void Session::shrink_outbox() {
   give_back_freed_memory();
 }
 
+asio::awaitable<boost::system::error_code> Session::write(const std::string& bytes) {
+  std::size_t written = 0;
+  std::size_t since_pause = 0;
+  while (written < bytes.size()) {
+    const std::size_t most = std::min(bytes.size() - written, kTurnBytes - since_pause);
+    const TlsStream::Step step = stream_.write(asio::buffer(bytes.data() + written, most));
+    if (step.error) co_return step.error;
+    last_taken_ = std::chrono::steady_clock::now();
+    written += step.size;
+    since_pause += step.size;
+    if (step.need != TlsStream::Need::Nothing) {
+      const auto [failed] = co_await stream_.ready_for(step.need);
+      if (failed) co_return failed;
+      since_pause = 0;
+    } else if (since_pause == kTurnBytes) {
+      (void)co_await asio::post(stream_.get_executor(), kAwait);
+      since_pause = 0;
+    }
+  }
+  co_return boost::system::error_code();
+}
+
 asio::awaitable<void> Session::write_loop() {
   const std::shared_ptr<Session> self = shared_from_this();
   while (open_) {
@@ -229,11 +273,8 @@ asio::awaitable<void> Session::write_loop() {
       if (messages > 1) bytes = std::make_shared<const std::string>(std::move(gathered));
       messages = std::max<std::size_t>(messages, 1);
     }
-    const auto some_more = [this](const boost::system::error_code& failed, std::size_t /*so_far*/) {
-      last_taken_ = std::chrono::steady_clock::now();
-      return failed ? std::size_t{0} : kWriteBytes;
-    };
-    const auto [error, written] = co_await asio::async_write(stream_, asio::buffer(*bytes), some_more, kAwait);
+    asio::awaitable<boost::system::error_code> writing = write(*bytes);
+    const boost::system::error_code error = co_await std::move(writing);
     if (error && open_) close_reason_ = error.message();
     if (error || !open_) break;  // a closed session has dropped its queue
     outbox_.erase(outbox_.begin(), outbox_.begin() + static_cast<std::ptrdiff_t>(messages));

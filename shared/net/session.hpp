@@ -1,9 +1,7 @@
 #pragma once
 
-#include <array>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <deque>
@@ -11,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "shared/net/tls.hpp"
+#include "shared/net/tls_stream.hpp"
 #include "shared/wire/codec.hpp"
 
 namespace undertone::net {
@@ -54,7 +52,7 @@ class AssemblyGate {
 /// One TLS connection that carries messages. Belongs to the thread of its io_context.
 class Session : public std::enable_shared_from_this<Session> {
  public:
-  using Stream = asio::ssl::stream<asio::ip::tcp::socket>;
+  using Stream = TlsStream;
   using Bytes = std::shared_ptr<const std::string>;
 
   /// What a queued message is charged beside its bytes. A small one takes 325 bytes more than its own: the string, its
@@ -106,6 +104,8 @@ class Session : public std::enable_shared_from_this<Session> {
 
  private:
   [[nodiscard]] asio::awaitable<void> write_loop();
+  /// Hands all of it to TLS. @return why that failed
+  [[nodiscard]] asio::awaitable<boost::system::error_code> write(const std::string& bytes);
   [[nodiscard]] asio::awaitable<void> watch();
   /// Waits for this session's turn if a large vector is on its way, and gives the turn back when it is whole.
   [[nodiscard]] asio::awaitable<void> keep_turn();
@@ -115,8 +115,7 @@ class Session : public std::enable_shared_from_this<Session> {
   SessionLimits limits_;
   wire::Encoder encoder_;
   wire::Decoder decoder_;
-  static constexpr std::size_t kBufferBytes = 65536;
-  std::unique_ptr<std::array<char, kBufferBytes>> buffer_;
+  std::size_t since_pause_ = 0;  // bytes that were read since others had their turn
   std::deque<wire::Message> received_;
   std::deque<Bytes> outbox_;
   std::size_t outbox_bytes_ = 0;  // with kMessageBytes for each

@@ -30,7 +30,7 @@ class BareFanOut {
     asio::io_context context(1);
     net::Credentials credentials =
         credentials_of(certificates, net::Side::Client, certificates::Role::Silo, silo_id(number).name());
-    TlsStream stream(context, credentials.context());
+    BareStream stream(context, credentials.context());
     stream.next_layer().connect({asio::ip::address_v4::loopback(), port});
     stream.next_layer().set_option(tcp::no_delay(true));
     stream.handshake(asio::ssl::stream_base::client);
@@ -61,9 +61,9 @@ class BareFanOut {
         credentials_of(certificates, net::Side::Server, certificates::Role::Coordinator, "hub");
     tcp::acceptor acceptor(context, {asio::ip::address_v4::loopback(), 0});
     ready(acceptor.local_endpoint().port());
-    std::vector<std::unique_ptr<TlsStream>> streams;
+    std::vector<std::unique_ptr<BareStream>> streams;
     for (int i = 0; i < load.silos; ++i) {
-      streams.push_back(std::make_unique<TlsStream>(acceptor.accept(), credentials.context()));
+      streams.push_back(std::make_unique<BareStream>(acceptor.accept(), credentials.context()));
       streams.back()->next_layer().set_option(tcp::no_delay(true));
       streams.back()->handshake(asio::ssl::stream_base::server);
     }
@@ -81,7 +81,7 @@ class BareFanOut {
   static void rethrow(const std::exception_ptr& failure) {
     if (failure) std::rethrow_exception(failure);
   }
-  static asio::awaitable<void> exchange(TlsStream& stream, const std::string& query, std::size_t reply_bytes) {
+  static asio::awaitable<void> exchange(BareStream& stream, const std::string& query, std::size_t reply_bytes) {
     const auto [unsent, sent] = co_await asio::async_write(stream, asio::buffer(query), kAwait);
     must(!unsent, "bare write");
     std::array<char, 65536> buffer{};

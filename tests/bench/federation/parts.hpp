@@ -22,7 +22,8 @@ namespace undertone::bench {
 namespace asio = boost::asio;
 using asio::ip::tcp;
 using Clock = std::chrono::steady_clock;
-using TlsStream = asio::ssl::stream<tcp::socket>;
+/// As Asio has it.
+using BareStream = asio::ssl::stream<tcp::socket>;
 
 [[nodiscard]] inline double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();

@@ -78,7 +78,7 @@ class Strangers {
   asio::awaitable<void> knock() {
     std::optional<tcp::socket> socket = co_await dial();
     if (!socket) co_return;
-    TlsStream stream(*std::move(socket), tls_);
+    BareStream stream(*std::move(socket), tls_);
     const auto [refused] = co_await stream.async_handshake(asio::ssl::stream_base::client, kAwait);
     char byte = 0;
     if (!refused) (void)co_await stream.async_read_some(asio::buffer(&byte, 1), kAwait);  // TLS 1.3 refuses it now

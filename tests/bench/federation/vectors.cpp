@@ -131,7 +131,7 @@ void bench_vectors(int silos, std::size_t dimension, bool durable) {
       tcp::socket socket(context);
       socket.connect({asio::ip::address_v4::loopback(), port});
       auto session =
-          std::make_shared<net::Session>(TlsStream(std::move(socket), credentials.context()), session_limits);
+          std::make_shared<net::Session>(net::TlsStream(std::move(socket), credentials.context()), session_limits);
       std::optional<store::Database> database;
       if (durable) {
         database.emplace(
@@ -159,8 +159,8 @@ void bench_vectors(int silos, std::size_t dimension, bool durable) {
     VectorHub hub;
     for (int i = 0; i < silos; ++i) {
       tcp::socket socket = acceptor.accept(context);
-      auto session =
-          std::make_shared<net::Session>(TlsStream(std::move(socket), credentials.context()), session_limits, gate);
+      auto session = std::make_shared<net::Session>(net::TlsStream(std::move(socket), credentials.context()),
+                                                    session_limits, gate);
       asio::co_spawn(context, vector_peer(std::move(session), silo_id(i), hub),
                      [](const std::exception_ptr& failure) { must(!failure, "a session failed"); });
     }

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <boost/system/error_code.hpp>
+#include <cstddef>
+#include <memory>
+
+#include "shared/net/await.hpp"
+#include "shared/net/tls.hpp"
+
+struct ssl_st;
+
+namespace undertone::net {
+
+/// TLS over a socket of Asio. OpenSSL reads from the socket and writes to it itself, where Asio's own stream copies
+/// every byte through two buffers more, and keeps 68 KiB of them for each connection.
+/// A step does what can be done without waiting; whoever takes it waits, and takes it again.
+class TlsStream {
+ public:
+  enum class Need { Nothing, ToRead, ToWrite };
+  struct Step {
+    boost::system::error_code error;
+    std::size_t size = 0;  // bytes of plain text that went through
+    Need need = Need::Nothing;
+  };
+
+  TlsStream(boost::asio::ip::tcp::socket socket, boost::asio::ssl::context& context);
+
+  [[nodiscard]] Step handshake(Side side);
+  /// @return at least one byte, or an error, or what to wait for; asio::error::eof where the peer said that it ends
+  [[nodiscard]] Step read(boost::asio::mutable_buffer into);
+  /// After a need the same bytes, or more of them, must come again, wherever they lie.
+  [[nodiscard]] Step write(boost::asio::const_buffer from);
+
+  /// Until the socket can do what a step needs, or is closed.
+  [[nodiscard]] auto ready_for(Need need) {
+    using boost::asio::ip::tcp;
+    return socket_->async_wait(need == Need::ToRead ? tcp::socket::wait_read : tcp::socket::wait_write, kAwait);
+  }
+
+  [[nodiscard]] boost::asio::any_io_executor get_executor() { return socket_->get_executor(); }
+  [[nodiscard]] boost::asio::ip::tcp::socket& next_layer() noexcept { return *socket_; }
+  [[nodiscard]] ssl_st* native_handle() noexcept { return connection_.get(); }
+
+ private:
+  [[nodiscard]] Step outcome(int result, std::size_t size) const;
+  struct Free {
+    void operator()(ssl_st* connection) const noexcept;
+  };
+  std::unique_ptr<boost::asio::ip::tcp::socket> socket_;  // where it stays: the connection points to it
+  std::unique_ptr<ssl_st, Free> connection_;
+};
+
+}  // namespace undertone::net
