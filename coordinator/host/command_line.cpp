@@ -11,6 +11,7 @@
 #include "shared/base/log.hpp"
 #include "shared/base/plain_text.hpp"
 #include "shared/base/process_protection.hpp"
+#include "shared/base/profile.hpp"
 #include "shared/certificates/start_up_kit.hpp"
 #include "shared/jobs/metric_values.hpp"
 #include "shared/net/http_client.hpp"
@@ -35,6 +36,7 @@ struct Options {
   std::string nonce;
   std::string ports_file;
   bool again = false;
+  bool profile = false;
 };
 
 int fail(const Error& error, service::ServiceExit::Code code) { return service::kCoordinator.fail(error, code); }
@@ -68,6 +70,7 @@ Result<store::Database> open_store(const std::filesystem::path& file) {
 /// Serves until a signal, or until the run of `options.job` is over if there is one.
 int serve(const Options& options) {
   outlive_readers();
+  const Profile profiled(options.profile);
   const Result<CoordinatorConfig> config = load_coordinator_config(options.config);
   if (!config) return fail(config.error(), kCannotStart);
   const std::size_t connections = config->connections_max + (config->http ? config->http->connections_max : 0);
@@ -248,8 +251,10 @@ int coordinator_main(int argc, char** argv) {
   run_command->add_flag("--again", options.again, "begin a new run even if this job has ended before");
   run_command->add_option("--nonce", options.nonce,
                           "the run's nonce, 32 hexadecimal digits; drawn if not given (for reproducible tests)");
-  for (CLI::App* command : {serve_command, run_command})
+  for (CLI::App* command : {serve_command, run_command}) {
     command->add_option("--ports-file", options.ports_file, "write the ports that were bound to this file");
+    command->add_flag("--profile", options.profile, "log at the end what the time went into");
+  }
   std::string out;
   CLI::App* backup_command = add("backup", "Copy the store while it is in use");
   backup_command->add_option("--out", out, "a file that does not exist yet")->required();

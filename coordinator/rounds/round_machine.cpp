@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "shared/base/spans.hpp"
+
 namespace undertone::coordinator {
 namespace {
 
@@ -76,6 +78,7 @@ Round::Actions RoundMachine::on_reply(const SiloId& silo, const wire::ReplyMessa
     return on_lost(silo);
   } else {
     reception = Reception::Accepted;
+    const Span span(Activity::Computing);
     fold_.add(queries::values_of(message.reply.answer), expected->second.weight, expected->second.public_weight);
     const std::vector<std::int64_t>& values = queries::values_of(message.reply.answer);
     if (setup_.shape.kept) kept_.emplace(silo, setup_.shape.reports ? setup_.shape.reports->kept(values) : values);

@@ -6,6 +6,7 @@
 
 #include "shared/base/byte_stream.hpp"
 #include "shared/base/contained.hpp"
+#include "shared/base/spans.hpp"
 
 namespace undertone::coordinator {
 
@@ -23,6 +24,7 @@ Advanced Advance::perform() && {
 
 Result<Advanced::Next> Advance::next() {
   const std::size_t rows_before = algorithm_->metrics().size();
+  const Span span(Activity::Computing);
   UNDERTONE_TRY(const algorithms::Step step, algorithm_->advance(gathered_));
   const auto* query = std::get_if<queries::Query>(&step);
   Advanced::Next out;

@@ -7,9 +7,20 @@
 #include <openssl/hmac.h>
 #include <openssl/params.h>
 
+#include "shared/base/spans.hpp"
+
 namespace undertone {
 
 namespace {
+
+/// The value of each byte as a hexadecimal digit in lower case; -1 where it is none.
+constexpr std::array<std::int8_t, 256> kHexValues = [] {
+  std::array<std::int8_t, 256> out{};
+  for (std::int8_t& value : out) value = -1;
+  for (std::size_t i = 0; i < 10; ++i) out['0' + i] = static_cast<std::int8_t>(i);
+  for (std::size_t i = 0; i < 6; ++i) out['a' + i] = static_cast<std::int8_t>(10 + i);
+  return out;
+}();
 
 /// Fetched once: every implicit fetch walks the provider's tables under a lock.
 const EVP_MD* fetched_sha256() {
@@ -21,6 +32,7 @@ const EVP_MD* fetched_sha256() {
 }  // namespace
 
 Digest sha256(std::string_view bytes) {
+  const Span span(Activity::Hashing);
   Digest out{};
   unsigned int length = 0;
   UNDERTONE_CHECK(EVP_Digest(bytes.data(), bytes.size(), out.data(), &length, fetched_sha256(), nullptr) == 1);
@@ -35,6 +47,7 @@ Sha256::Sha256() : context_(EVP_MD_CTX_new()) {
 }
 
 void Sha256::update(std::string_view bytes) {
+  const Span span(Activity::Hashing);
   UNDERTONE_CHECK(EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()) == 1);
 }
 
@@ -46,6 +59,7 @@ Digest Sha256::finish() {
 }
 
 Digest hmac_sha256(std::string_view key, std::string_view bytes) {
+  const Span span(Activity::Hashing);
   Digest out{};
   unsigned int length = 0;
   UNDERTONE_CHECK(HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
@@ -88,12 +102,11 @@ std::string_view as_bytes(const Digest& digest) noexcept {
 
 std::string to_hex(std::string_view bytes) {
   static constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string out;
-  out.reserve(2 * bytes.size());
-  for (const char c : bytes) {
-    const auto byte = static_cast<unsigned char>(c);
-    out.push_back(kDigits[byte >> 4U]);
-    out.push_back(kDigits[byte & 15U]);
+  std::string out(2 * bytes.size(), '\0');
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(bytes[i]);
+    out[2 * i] = kDigits[byte >> 4U];
+    out[2 * i + 1] = kDigits[byte & 15U];
   }
   return out;
 }
@@ -101,19 +114,13 @@ std::string to_hex(std::string_view bytes) {
 std::string to_hex(const Digest& digest) { return to_hex(as_bytes(digest)); }
 
 Result<std::string> from_hex(std::string_view hex) {
-  const auto digit = [](char c) -> int {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    return -1;
-  };
   if (hex.size() % 2 != 0) return Error{ErrorCode::Malformed, "hexadecimal text of odd length"};
-  std::string out;
-  out.reserve(hex.size() / 2);
-  for (std::size_t i = 0; i < hex.size(); i += 2) {
-    const int high = digit(hex[i]);
-    const int low = digit(hex[i + 1]);
-    if (high < 0 || low < 0) return Error{ErrorCode::Malformed, fmt::format("not a hexadecimal digit at {}", i)};
-    out.push_back(static_cast<char>(high * 16 + low));
+  std::string out(hex.size() / 2, '\0');
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const int high = kHexValues[static_cast<unsigned char>(hex[2 * i])];
+    const int low = kHexValues[static_cast<unsigned char>(hex[2 * i + 1])];
+    if (high < 0 || low < 0) return Error{ErrorCode::Malformed, fmt::format("not a hexadecimal digit at {}", 2 * i)};
+    out[i] = static_cast<char>(high * 16 + low);
   }
   return out;
 }

@@ -8,6 +8,7 @@
 #include <openssl/pem.h>
 
 #include "shared/base/files.hpp"
+#include "shared/base/spans.hpp"
 
 namespace undertone {
 namespace {
@@ -65,6 +66,7 @@ std::string SigningKey::public_key() const {
 }
 
 std::string SigningKey::sign(std::string_view bytes) const {
+  const Span span(Activity::Signing);
   const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context(EVP_MD_CTX_new(), &EVP_MD_CTX_free);
   std::string out(kSignatureBytes, '\0');
   std::size_t size = out.size();
@@ -92,6 +94,7 @@ HmacSha256 SigningKey::keyed_digest(std::string_view purpose) const {
 }
 
 bool verify_signature(std::string_view public_key, std::string_view bytes, std::string_view signature) {
+  const Span span(Activity::Signing);
   const std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> key(
       EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nullptr, raw(public_key), public_key.size()), &EVP_PKEY_free);
   const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context(EVP_MD_CTX_new(), &EVP_MD_CTX_free);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "shared/base/files.hpp"
+#include "shared/base/spans.hpp"
 
 namespace undertone::store {
 namespace {
@@ -97,6 +98,11 @@ Statement& Statement::bind_blob(int parameter, std::string_view value) {
 }
 
 Result<bool> Statement::step() {
+  const Span span(Activity::Querying);
+  return step_uncounted();
+}
+
+Result<bool> Statement::step_uncounted() {
   sqlite3* handle = sqlite3_db_handle(statement_);
   if (refused_ != SQLITE_OK)
     return Error{ErrorCode::StorageFailed,
@@ -196,6 +202,7 @@ Status Database::execute(const std::string& sql) {
 }
 
 Result<Statement> Database::prepare(std::string_view sql) {
+  const Span span(Activity::Querying);
   sqlite3_stmt* statement = cache_->take(sql);
   if (statement != nullptr) return Statement(statement, cache_);
   if (sqlite3_prepare_v2(handle_.get(), sql.data(), static_cast<int>(sql.size()), &statement, nullptr) != SQLITE_OK) {
@@ -218,7 +225,11 @@ Status Database::transaction(const std::function<Status()>& body) {
   } rollback{this};
   UNDERTONE_TRY(body());
   if (observer_) observer_(CommitPoint::Before);
-  UNDERTONE_TRY(run("COMMIT"));
+  {
+    UNDERTONE_TRY(Statement commit, prepare("COMMIT"));
+    const Span span(Activity::Committing);
+    UNDERTONE_TRY(commit.step_uncounted());
+  }
   rollback.database = nullptr;
   if (observer_) observer_(CommitPoint::After);
   return {};

@@ -43,6 +43,7 @@ class Statement {
   [[nodiscard]] bool is_null(int column) const;
 
  private:
+  [[nodiscard]] Result<bool> step_uncounted();
   friend class Database;
   Statement(sqlite3_stmt* statement, std::weak_ptr<StatementCache> home)
       : statement_(statement), home_(std::move(home)) {}

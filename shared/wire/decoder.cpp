@@ -2,6 +2,7 @@
 #include <cstring>
 #include <utility>
 
+#include "shared/base/spans.hpp"
 #include "shared/wire/assembly.hpp"
 #include "shared/wire/chunk_view.hpp"
 #include "shared/wire/codec.hpp"
@@ -47,6 +48,7 @@ Decoder& Decoder::operator=(Decoder&&) noexcept = default;
 Decoder::~Decoder() = default;
 
 Result<std::vector<Message>> Decoder::feed(std::string_view bytes) {
+  const Span span(Activity::Decoding);
   std::vector<Message> out;
   while (true) {
     const std::size_t header_missing = buffer_.size() < kFrameHeaderBytes ? kFrameHeaderBytes - buffer_.size() : 0;

@@ -6,6 +6,7 @@
 
 #include "shared/base/large_memory.hpp"
 #include "shared/base/overloaded.hpp"
+#include "shared/base/spans.hpp"
 #include "shared/wire/codec.hpp"
 #include "shared/wire/frame.hpp"
 
@@ -303,6 +304,7 @@ struct Filler {
 }  // namespace
 
 std::string Encoder::encode(const Message& message) {
+  const Span span(Activity::Encoding);
   ++messages_encoded_;
   v1::Envelope envelope;
   envelope.set_protocol_version(kProtocolMax);

@@ -6,6 +6,7 @@
 
 #include "shared/base/contained.hpp"
 #include "shared/base/plain_text.hpp"
+#include "shared/base/spans.hpp"
 #include "shared/data/schema_part.hpp"
 #include "shared/jobs/round_spec.hpp"
 #include "shared/planning/answer_work.hpp"
@@ -664,6 +665,7 @@ Result<std::string> SiloMachine::answer(const wire::QueryMessage& message) {
   room_.give(message.run, bytes_of_answer(job, *job.member(setup_.id), *release));
   // What is public goes to the coordinator as it is, everything else through the shufflers.
   if (job.shuffle && !release->is_public()) {
+    const Span span(Activity::Computing);
     Result<std::string> sealed =
         contained("computing the answer", [&] { return shuffled_answer(message, digest, *run, *release, token); });
     if (!sealed) workspace_.reset();
@@ -674,6 +676,7 @@ Result<std::string> SiloMachine::answer(const wire::QueryMessage& message) {
   const queries::WireLattice wire = jobs::round_spec(job, release->ask).lattice;
   // What breaks in here has spent nothing: it is before the commit.
   Result<queries::Answer> answer = contained("computing the answer", [&]() -> Result<queries::Answer> {
+    const Span span(Activity::Computing);
     Workspace& own = workspace(message.run, job);
     return answer_question(query, *release, token, oracle_data(own, *release, query.round), own.sums.get(), wire,
                            setup_.randomness);

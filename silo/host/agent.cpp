@@ -6,6 +6,7 @@
 
 #include "shared/base/log.hpp"
 #include "shared/base/plain_text.hpp"
+#include "shared/base/profile.hpp"
 #include "shared/net/serve_loop.hpp"
 #include "shared/service/clock.hpp"
 #include "silo/agent/silo_agent.hpp"
@@ -40,8 +41,9 @@ Result<std::unique_ptr<Served>> open_dataset(const DatasetConfig& dataset, const
 
 }  // namespace
 
-int run_agent(const std::filesystem::path& config_file, const MakeRandomness& make_randomness) {
+int run_agent(const std::filesystem::path& config_file, const MakeRandomness& make_randomness, bool profile) {
   outlive_readers();
+  const Profile profiled(profile);
   const Result<SiloConfig> config = load_silo_config(config_file);
   if (!config) return fail(config.error(), kCannotStart);
   Result<DeskFile> desk = open_desk(*config);

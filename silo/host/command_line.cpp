@@ -117,8 +117,10 @@ int silo_main(int argc, char** argv, const char* program, crypto::NoiseKind nois
           [&] { return check_data(options); }));
   check->add_option("--job", options.job_file, "a job's file: say what an offer of it would be answered");
   check->add_flag("--connect", options.connect, "try the way to the coordinator and the shufflers, too");
-  add(app, "run", "Connect to the coordinator and serve until SIGTERM",
-      [&] { return run_agent(options.config, make_randomness); });
+  bool profile = false;
+  add(app, "run", "Connect to the coordinator and serve until SIGTERM", [&] {
+    return run_agent(options.config, make_randomness, profile);
+  })->add_flag("--profile", profile, "log at the end what the time went into: it tells of records, so keep the log");
   speaks_json(add(app, "jobs", "Jobs that were offered, and where they stand", [&] { return list_jobs(options); }));
   CLI::App* complete = add(app, "complete-jobs", "Names of jobs, for a shell that completes one",
                            [&] { return complete_jobs(options); });

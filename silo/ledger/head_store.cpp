@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "shared/base/files.hpp"
+#include "shared/base/spans.hpp"
 
 namespace undertone::silo {
 namespace {
@@ -30,6 +31,7 @@ Result<std::optional<std::string>> FileHeadStore::read() {
 }
 
 Status FileHeadStore::write(std::string_view head) {
+  const Span span(Activity::WritingHead);
   const std::string line = std::string(head) + "\n";
   // Opened by its name each time: a file that was moved away is not written to any more.
   const int descriptor =

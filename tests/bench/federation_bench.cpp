@@ -9,6 +9,7 @@
 /// What a federation's transport costs beside the barest program that moves the same bytes: both halves in one run, so
 /// that only their ratio counts.
 ///   federation_bench rounds [SILOS ROUNDS]      small rounds, full durability
+///   federation_bench budget [SILOS ROUNDS]      what the time of such rounds goes into, by the programs' own spans
 ///   federation_bench vectors [SILOS DIMENSION [durable]]  large vectors: transfer and fold alone, or with each reply
 ///                                               committed at its silo before it leaves
 ///   federation_bench many [PROCESSES AGENTS ROUNDS]  many agents in few processes
@@ -24,6 +25,8 @@ int run(int argc, char** argv) {
   const auto number = [&](int at, int fallback) { return argc > at ? std::stoi(argv[at]) : fallback; };
   if (what == "rounds") {
     bench_rounds(number(2, 25), number(3, 100), 1, "rounds");
+  } else if (what == "budget") {
+    bench_budget(number(2, 25), number(3, 200));
   } else if (what == "many") {
     bench_rounds(number(2, 4) * number(3, 50), number(4, 20), number(3, 50), "many");
   } else if (what == "restarts") {
@@ -36,7 +39,7 @@ int run(int argc, char** argv) {
     bench_vectors(number(2, 8), static_cast<std::size_t>(number(3, 10'000'000)),
                   argc > 4 && argv[4] == std::string("durable"));
   } else {
-    std::fprintf(stderr, "usage: federation_bench rounds|vectors|many|restarts|strangers|members [NUMBERS]\n");
+    std::fprintf(stderr, "usage: federation_bench rounds|budget|vectors|many|restarts|strangers|members [NUMBERS]\n");
     return 2;
   }
   return 0;

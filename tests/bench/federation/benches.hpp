@@ -6,6 +6,8 @@ namespace undertone::bench {
 
 /// Rounds of `silos` agents beside the bare fan-out of the same bytes. @param name of the table
 void bench_rounds(int silos, int rounds, int per_process, const char* name);
+/// What the time of such rounds goes into at silos and at the coordinator, by the programs' own spans.
+void bench_budget(int silos, int rounds);
 /// What a coordinator's death costs a run, and what a silo's, from the kill to the end of the next round; silos wait 50
 /// to 500 ms before they dial again.
 void bench_restarts(int silos, int restarts);
