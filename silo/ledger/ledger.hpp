@@ -256,7 +256,13 @@ class Ledger {
     Digest reply{};
     std::uint64_t sequence = 0;
   };
-  std::vector<Committed> replayed_;  // until their replies were checked
+  struct ParsedCost {
+    std::string text;
+    LedgerFormat format = LedgerFormat::Two;
+    releases::Cost cost;
+  };
+  std::optional<ParsedCost> parsed_cost_;  // of the release that was applied last
+  std::vector<Committed> replayed_;        // until their replies were checked
   wire::Receipt head_;
   std::string head_text_;  // what the head outside says once it has caught up
   bool broken_ = false;    // the store failed: nothing more is handed out

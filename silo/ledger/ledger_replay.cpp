@@ -190,8 +190,13 @@ Status Ledger::apply(std::uint64_t sequence, const ReleasedEntry& entry) {
   if (sequence == 1) return corrupt(sequence, "an opening entry is the first and only the first");
   RunAccount* account = nullptr;
   UNDERTONE_TRY(open_account(sequence, entry.run, &account));
-  const Result<releases::Cost> cost = parse_cost(entry.cost, account->format);
-  if (!cost) return corrupt(sequence, kUnreadable);
+  // Most releases cost what the one before did.
+  if (!parsed_cost_ || parsed_cost_->text != entry.cost || parsed_cost_->format != account->format) {
+    const Result<releases::Cost> parsed = parse_cost(entry.cost, account->format);
+    if (!parsed) return corrupt(sequence, kUnreadable);
+    parsed_cost_ = {entry.cost, account->format, *parsed};
+  }
+  const releases::Cost* const cost = &parsed_cost_->cost;
   if (entry.block == Block::Public && !cost->is_zero())
     return corrupt(sequence, "charges for records that were declared public");
   if (cost->is_zero() && !may_cost_nothing(entry.block))

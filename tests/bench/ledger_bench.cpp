@@ -12,12 +12,14 @@ namespace undertone {
 namespace {
 
 constexpr std::size_t kReplyBytes = 4096;
+constexpr std::size_t kSmallReplyBytes = 580;  // of 51 numbers
 
 /// A run whose plan has rounds enough, charged round by round.
 class Charges {
  public:
-  Charges(store::Database& database, silo::HeadStore& head)
-      : key_(SigningKey::from_seed(std::string(32, 'k')).value()),
+  Charges(store::Database& database, silo::HeadStore& head, std::size_t reply_bytes = kReplyBytes)
+      : reply_(reply_bytes, 'r'),
+        key_(SigningKey::from_seed(std::string(32, 'k')).value()),
         ledger_(silo::Ledger::open(database, head, key_, {"bench", {}, {}}, tests::generous_policy().total,
                                    crypto::NoiseKind::Secure, [] { return std::int64_t{0}; })
                     .value()) {
@@ -37,12 +39,12 @@ class Charges {
   }
 
  private:
+  std::string reply_;
   SigningKey key_;
   silo::Ledger ledger_;
   std::optional<planning::Plan> plan_;
   RunId run_{};
   std::uint64_t next_ = 0;
-  std::string reply_ = std::string(kReplyBytes, 'r');
 };
 
 void BM_LedgerCharge(benchmark::State& state) {
@@ -62,6 +64,27 @@ void BM_LedgerChargeInMemory(benchmark::State& state) {
   for (auto _ : state) charges.charge();
 }
 BENCHMARK(BM_LedgerChargeInMemory)->Unit(benchmark::kMicrosecond)->UseRealTime();
+
+/// What an agent does before it dials: a long ledger is read back, and everything of it compared.
+void BM_LedgerOpen(benchmark::State& state) {
+  const tests::TemporaryFolder folder;
+  tests::MemoryHead head;
+  {
+    store::Database database = store::Database::in_memory().value();
+    Charges charges(database, head, kSmallReplyBytes);
+    for (std::int64_t i = 0; i < state.range(0); ++i) charges.charge();
+    UNDERTONE_CHECK(database.copy_to(folder.path() / "ledger.sqlite"));
+  }
+  const SigningKey key = SigningKey::from_seed(std::string(32, 'k')).value();
+  for (auto _ : state) {
+    store::Database database =
+        store::Database::open(folder.path() / "ledger.sqlite", store::Database::Sync::Full).value();
+    const auto ledger = silo::Ledger::open(database, head, key, {"bench", {}, {}}, tests::generous_policy().total,
+                                           crypto::NoiseKind::Secure, [] { return std::int64_t{0}; });
+    UNDERTONE_CHECK(ledger.has_value());
+  }
+}
+BENCHMARK(BM_LedgerOpen)->Arg(80'000)->Unit(benchmark::kMillisecond)->UseRealTime();
 
 /// The least that a durable charge must do: append the reply's bytes to a file, and wait for the disk.
 void BM_AppendAndSync(benchmark::State& state) {
