@@ -14,6 +14,7 @@
 ///                                               committed at its silo before it leaves
 ///   federation_bench many [PROCESSES AGENTS ROUNDS]  many agents in few processes
 ///   federation_bench restarts [SILOS RESTARTS]  a coordinator that is killed and started again in mid-run
+///   federation_bench start [RUNS SILOS]         a coordinator with many ended runs in its store opens its ports
 ///   federation_bench strangers [STRANGERS SILOS ROUNDS]  rounds while strangers hold, drip into and knock at the port
 ///   federation_bench members [MEBIBYTES SILOS]  what a certificate of each role costs others; fails where that is more
 ///                                               than docs/threat-model.md says
@@ -31,6 +32,8 @@ int run(int argc, char** argv) {
     bench_rounds(number(2, 4) * number(3, 50), number(4, 20), number(3, 50), "many");
   } else if (what == "restarts") {
     bench_restarts(number(2, 5), number(3, 10));
+  } else if (what == "start") {
+    bench_start(number(2, 10'000), number(3, 50));
   } else if (what == "strangers") {
     bench_strangers(number(2, 5000), number(3, 5), number(4, 400));
   } else if (what == "members") {
@@ -39,7 +42,7 @@ int run(int argc, char** argv) {
     bench_vectors(number(2, 8), static_cast<std::size_t>(number(3, 10'000'000)),
                   argc > 4 && argv[4] == std::string("durable"));
   } else {
-    std::fprintf(stderr, "usage: federation_bench rounds|budget|vectors|many|restarts|strangers|members [NUMBERS]\n");
+    std::fprintf(stderr, "usage: federation_bench rounds|budget|vectors|many|restarts|start|strangers|members [NUMBERS]\n");
     return 2;
   }
   return 0;

@@ -11,6 +11,8 @@ void bench_budget(int silos, int rounds);
 /// What a coordinator's death costs a run, and what a silo's, from the kill to the end of the next round; silos wait 50
 /// to 500 ms before they dial again.
 void bench_restarts(int silos, int restarts);
+/// How long a coordinator with so many ended runs in its store takes to open its ports.
+void bench_start(int runs, int silos);
 /// Rounds while strangers hold, drip into and knock at the port.
 void bench_strangers(int strangers, int silos, int rounds);
 /// Large vectors: transfer and fold. @param durable each reply is committed at its silo before it leaves

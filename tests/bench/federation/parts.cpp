@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstdio>
 #include <fcntl.h>
+#include <fstream>
 #include <numeric>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -126,7 +127,7 @@ class Coordinator {
     config.host = "127.0.0.1";
     config.port = port;
     config.tls = certificates.hub();
-    config.connections_max = 8192;
+    config.connections_max = 16'384;
     config.results = folder / "results";
     return config;
   }
@@ -160,6 +161,23 @@ std::size_t peak_bytes() {
   ::getrusage(RUSAGE_SELF, &usage);
   return static_cast<std::size_t>(usage.ru_maxrss) * 1024U;
 }
+
+std::int64_t resident_bytes() {
+  std::int64_t all = 0;
+  std::int64_t resident = 0;
+  std::ifstream("/proc/self/statm") >> all >> resident;
+  return resident * ::sysconf(_SC_PAGESIZE);
+}
+
+std::int64_t most_resident_bytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.rfind("VmHWM:", 0) == 0) return 1024 * std::stoll(line.substr(6));
+  }
+  must(false, "VmHWM");
+  return 0;
+}
+void forget_most_resident() { std::ofstream("/proc/self/clear_refs") << 5; }
 
 double mean(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
@@ -217,7 +235,7 @@ Work make_work(int silos, int rounds, int features, double draw_fraction) {
 "model":{{"kind":"logistic","intercept":true}},"domain":{{"kind":"l2_ball","radius":5}},"regulariser":{{"kind":"l2","strength":0.01}},
 "algorithm":{{"kind":"noisy_minibatch_sgd","rounds":{},"step_size":0.5,"averaging":"uniform","draw_fraction":{}}},
 "privacy":{{"mode":"isrl","unit":"record","noise":"secure","clip_norm":1}},"cohort":[{}],
-"participation":{{"quorum":{},"join_deadline_ms":60000,"round_deadline_ms":60000,"resend_ms":30000}},
+"participation":{{"quorum":{},"join_deadline_ms":600000,"round_deadline_ms":60000,"resend_ms":30000}},
 "evaluation":{{"every":0}},"wire":{{"points":"f64","replies":"i64","reply_step_log2":-40}}}})",
       columns, rounds, draw_fraction, members, silos);
   const jobs::Job parsed = jobs::parse_job(work.job, "bench").value();

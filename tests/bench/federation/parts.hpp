@@ -34,6 +34,11 @@ void must(bool holds, const char* what);
 
 /// Of this process, so far.
 [[nodiscard]] std::size_t peak_bytes();
+/// Of this process, now.
+[[nodiscard]] std::int64_t resident_bytes();
+/// The highest resident memory since `forget_most_resident`.
+[[nodiscard]] std::int64_t most_resident_bytes();
+void forget_most_resident();
 [[nodiscard]] double mean(const std::vector<double>& values);
 [[nodiscard]] double median(std::vector<double> values);
 

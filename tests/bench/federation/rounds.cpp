@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <fmt/core.h>
 
+#include "coordinator/runs/run_store.hpp"
+#include "shared/base/large_memory.hpp"
 #include "tests/bench/federation/benches.hpp"
 #include "tests/bench/federation/parts.hpp"
 
@@ -15,13 +17,22 @@ void bench_rounds(int silos, int rounds, int per_process, const char* name) {
   const double bare = bare_seconds(certificates, load, per_process, folder.path()) / rounds;
   load.commits = 2;  // as many as a ledger and its head take
   const double committed = bare_seconds(certificates, load, per_process, folder.path()) / rounds;
-  const std::vector<double> latencies = run_federation(certificates, work, per_process, folder.path());
+  std::int64_t before = 0;  // anybody connects
+  const std::vector<double> latencies =
+      run_federation(certificates, work, per_process, folder.path(), [&](std::uint16_t) -> std::optional<pid_t> {
+        give_back_freed_memory();
+        forget_most_resident();
+        before = resident_bytes();
+        return std::nullopt;
+      });
   fmt::print("{}: {} silos, {} to a process, d = 51, every commit synced\n", name, silos, per_process);
   fmt::print("  bare fan-out   {:8.2f} ms a round, one synced write for an answer\n", 1e3 * bare);
   fmt::print("  the same       {:8.2f} ms a round, two\n", 1e3 * committed);
   fmt::print("  federation     {:8.2f} ms a round (median {:.2f})\n", 1e3 * mean(latencies), 1e3 * median(latencies));
-  fmt::print("  ratio of rates {:.2f}, {:.2f}\n  coordinator's peak {:.0f} MB, with the silos' records that it made\n",
-             bare / mean(latencies), committed / mean(latencies), static_cast<double>(peak_bytes()) / 1e6);
+  fmt::print("  ratio of rates {:.2f}, {:.2f}\n", bare / mean(latencies), committed / mean(latencies));
+  const std::int64_t grew = most_resident_bytes() - before;
+  fmt::print("  coordinator's peak {:.0f} MB, with the silos' records that it made; it grew by {:.1f} KiB a silo\n",
+             static_cast<double>(peak_bytes()) / 1e6, static_cast<double>(grew) / 1024.0 / silos);
 }
 
 void bench_restarts(int silos, int restarts) {
@@ -82,6 +93,41 @@ void bench_restarts(int silos, int restarts) {
              1e3 * *std::max_element(gaps.begin(), gaps.end()));
   fmt::print("  from a silo's to the next but one {:5.2f} ms (median), {:.2f} at most; its records are not loaded\n",
              1e3 * median(silo_gaps), 1e3 * *std::max_element(silo_gaps.begin(), silo_gaps.end()));
+}
+
+void bench_start(int runs, int silos) {
+  const tests::TemporaryFolder folder;
+  tests::Certificates certificates("bench");
+  (void)certificates.hub();
+  const Work work = make_work(silos, 1, 50);
+  {
+    store::Database database =
+        store::Database::open(folder.path() / "store.sqlite", store::Database::Sync::Normal).value();
+    coordinator::RunStore store = coordinator::RunStore::open(database).value();
+    std::vector<SiloId> cohort;
+    for (const simulation::SimulatedSilo& silo : work.silos) cohort.push_back(silo.id);
+    for (int i = 0; i < runs; ++i) {
+      const std::string job = work.job + std::string(static_cast<std::size_t>(i), ' ');  // each its own digest
+      const RunId run{sha256(job), {static_cast<std::uint8_t>(i)}};
+      must(store.begin(run, "bench", work.job, cohort, "", 1).has_value(), "begin");
+      must(store.set_joining(run).has_value(), "joining");
+      for (const SiloId& silo : cohort)
+        must(store.record_answer(run, silo, std::nullopt, {}, {}).has_value(), "answer");
+      must(store.fail(run, coordinator::RunState::Failed, "for the bench").has_value(), "fail");
+      must(store.set_ended_at(run, 2).has_value(), "ended");
+    }
+  }
+  std::vector<double> seconds;
+  for (int i = 0; i < 5; ++i) {
+    const Pipe told;
+    const auto since = Clock::now();
+    const pid_t coordinator = coordinator_in_child(certificates, nullptr, 0, folder.path(), told);
+    (void)told.read<std::uint64_t>();
+    seconds.push_back(seconds_since(since));
+    kill_all({coordinator});
+  }
+  fmt::print("start: {} ended runs of {} silos in the store\n  until the ports are open {:.0f} ms (median of {})\n", runs,
+             silos, 1e3 * median(seconds), seconds.size());
 }
 
 }  // namespace undertone::bench

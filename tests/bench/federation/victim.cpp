@@ -16,24 +16,6 @@
 namespace undertone::bench {
 namespace {
 
-std::int64_t resident_bytes() {
-  std::int64_t all = 0;
-  std::int64_t resident = 0;
-  std::ifstream("/proc/self/statm") >> all >> resident;
-  return resident * ::sysconf(_SC_PAGESIZE);
-}
-
-/// The highest resident memory since `forget_most_resident`.
-std::int64_t most_resident_bytes() {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.rfind("VmHWM:", 0) == 0) return 1024 * std::stoll(line.substr(6));
-  }
-  must(false, "VmHWM");
-  return 0;
-}
-void forget_most_resident() { std::ofstream("/proc/self/clear_refs") << 5; }
-
 /// Runs a loop and times its handlers.
 class WatchedLoop {
  public:
