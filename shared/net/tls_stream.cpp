@@ -12,7 +12,7 @@ namespace {
 
 using boost::asio::ip::tcp;
 
-tcp::socket& socket_of(BIO* bio) { return *static_cast<tcp::socket*>(BIO_get_data(bio)); }
+SocketEnd& end_of(BIO* bio) { return *static_cast<SocketEnd*>(BIO_get_data(bio)); }
 
 /// @return what OpenSSL expects of a source or a sink
 int outcome_of(BIO* bio, ssize_t moved, std::size_t* size, void (*again)(BIO*, int), int what) {
@@ -27,7 +27,7 @@ int outcome_of(BIO* bio, ssize_t moved, std::size_t* size, void (*again)(BIO*, i
 
 int write_to_socket(BIO* bio, const char* bytes, std::size_t count, std::size_t* written) {
   BIO_clear_retry_flags(bio);
-  tcp::socket& socket = socket_of(bio);
+  tcp::socket& socket = end_of(bio).socket;
   if (!socket.is_open()) return 0;  // its number may be another connection's by now
   const ssize_t moved = ::send(socket.native_handle(), bytes, count, MSG_NOSIGNAL);
   return outcome_of(bio, moved, written, &BIO_set_flags, BIO_FLAGS_WRITE | BIO_FLAGS_SHOULD_RETRY);
@@ -35,9 +35,13 @@ int write_to_socket(BIO* bio, const char* bytes, std::size_t count, std::size_t*
 
 int read_from_socket(BIO* bio, char* into, std::size_t count, std::size_t* read) {
   BIO_clear_retry_flags(bio);
-  tcp::socket& socket = socket_of(bio);
-  if (!socket.is_open()) return 0;
-  const ssize_t moved = ::recv(socket.native_handle(), into, count, 0);
+  SocketEnd& end = end_of(bio);
+  if (!end.socket.is_open()) return 0;
+  if (end.key_updates > TlsStream::kKeyUpdatesMax) {
+    errno = EPROTO;
+    return 0;
+  }
+  const ssize_t moved = ::recv(end.socket.native_handle(), into, count, 0);
   if (moved == 0) BIO_set_flags(bio, BIO_FLAGS_IN_EOF);
   return outcome_of(bio, moved, read, &BIO_set_flags, BIO_FLAGS_READ | BIO_FLAGS_SHOULD_RETRY);
 }
@@ -58,6 +62,14 @@ int begin(BIO* bio) {
   return 1;
 }
 
+/// Counts what OpenSSL does not bound.
+void on_message(int sent, int /*version*/, int type, const void* bytes, std::size_t count, SSL* /*connection*/,
+                void* end) {
+  if (sent == 0 && type == SSL3_RT_HANDSHAKE && count > 0 &&
+      *static_cast<const unsigned char*>(bytes) == SSL3_MT_KEY_UPDATE)
+    ++static_cast<SocketEnd*>(end)->key_updates;
+}
+
 /// Asio's sockets as OpenSSL's sources and sinks.
 const BIO_METHOD* socket_method() {
   static const BIO_METHOD* method = [] {
@@ -75,16 +87,18 @@ const BIO_METHOD* socket_method() {
 void TlsStream::Free::operator()(ssl_st* connection) const noexcept { SSL_free(connection); }
 
 TlsStream::TlsStream(tcp::socket socket, boost::asio::ssl::context& context)
-    : socket_(std::make_unique<tcp::socket>(std::move(socket))), connection_(SSL_new(context.native_handle())) {
+    : end_(new SocketEnd{std::move(socket)}), connection_(SSL_new(context.native_handle())) {
   BIO* bio = BIO_new(socket_method());
   UNDERTONE_CHECK(connection_ != nullptr && bio != nullptr);
-  BIO_set_data(bio, socket_.get());
+  BIO_set_data(bio, end_.get());
   SSL_set_bio(connection_.get(), bio, bio);
   SSL_set_mode(connection_.get(),
                SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
   SSL_set_read_ahead(connection_.get(), 1);
+  SSL_set_msg_callback(connection_.get(), on_message);
+  SSL_set_msg_callback_arg(connection_.get(), end_.get());
   boost::system::error_code ignored;
-  socket_->native_non_blocking(true, ignored);
+  end_->socket.native_non_blocking(true, ignored);
 }
 
 TlsStream::Step TlsStream::outcome(int result, std::size_t size) const {
@@ -99,7 +113,7 @@ TlsStream::Step TlsStream::outcome(int result, std::size_t size) const {
     case SSL_ERROR_ZERO_RETURN:
       return {error::eof, 0, Need::Nothing};
     case SSL_ERROR_SYSCALL:
-      if (reason != 0 && socket_->is_open())
+      if (reason != 0 && end_->socket.is_open())
         return {boost::system::error_code(reason, boost::system::system_category()), 0, Need::Nothing};
       return {error::operation_aborted, 0, Need::Nothing};
     default:

@@ -14,12 +14,21 @@ struct ssl_st;
 
 namespace undertone::net {
 
+/// What OpenSSL reads from and writes to.
+struct SocketEnd {
+  boost::asio::ip::tcp::socket socket;
+  int key_updates = 0;  // that came
+};
+
 /// TLS over a socket of Asio. OpenSSL reads from the socket and writes to it itself, where Asio's own stream copies
 /// every byte through two buffers more, and keeps 68 KiB of them for each connection.
 /// A step does what can be done without waiting; whoever takes it waits, and takes it again.
 class TlsStream {
  public:
   enum class Need { Nothing, ToRead, ToWrite };
+  /// A peer that changes its keys more often is not heard any more: our programs never do, each change costs 20 us, and
+  /// OpenSSL takes as many as have come before it returns.
+  static constexpr int kKeyUpdatesMax = 32;
   struct Step {
     boost::system::error_code error;
     std::size_t size = 0;  // bytes of plain text that went through
@@ -37,11 +46,11 @@ class TlsStream {
   /// Until the socket can do what a step needs, or is closed.
   [[nodiscard]] auto ready_for(Need need) {
     using boost::asio::ip::tcp;
-    return socket_->async_wait(need == Need::ToRead ? tcp::socket::wait_read : tcp::socket::wait_write, kAwait);
+    return end_->socket.async_wait(need == Need::ToRead ? tcp::socket::wait_read : tcp::socket::wait_write, kAwait);
   }
 
-  [[nodiscard]] boost::asio::any_io_executor get_executor() { return socket_->get_executor(); }
-  [[nodiscard]] boost::asio::ip::tcp::socket& next_layer() noexcept { return *socket_; }
+  [[nodiscard]] boost::asio::any_io_executor get_executor() { return end_->socket.get_executor(); }
+  [[nodiscard]] boost::asio::ip::tcp::socket& next_layer() noexcept { return end_->socket; }
   [[nodiscard]] ssl_st* native_handle() noexcept { return connection_.get(); }
 
  private:
@@ -49,7 +58,7 @@ class TlsStream {
   struct Free {
     void operator()(ssl_st* connection) const noexcept;
   };
-  std::unique_ptr<boost::asio::ip::tcp::socket> socket_;  // where it stays: the connection points to it
+  std::unique_ptr<SocketEnd> end_;  // where it stays: the connection points to it
   std::unique_ptr<ssl_st, Free> connection_;
 };
 

@@ -42,7 +42,8 @@ int run(int argc, char** argv) {
     bench_vectors(number(2, 8), static_cast<std::size_t>(number(3, 10'000'000)),
                   argc > 4 && argv[4] == std::string("durable"));
   } else {
-    std::fprintf(stderr, "usage: federation_bench rounds|budget|vectors|many|restarts|start|strangers|members [NUMBERS]\n");
+    std::fprintf(stderr,
+                 "usage: federation_bench rounds|budget|vectors|many|restarts|start|strangers|members [NUMBERS]\n");
     return 2;
   }
   return 0;

@@ -5,6 +5,8 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <gtest/gtest.h>
+#include <openssl/ssl.h>
+#include <optional>
 #include <thread>
 
 #include "shared/net/http_client.hpp"
@@ -88,6 +90,83 @@ class SessionTest : public ::testing::Test {
 asio::awaitable<void> wait(asio::io_context& context, milliseconds time) {
   asio::steady_timer timer(context, time);
   (void)co_await timer.async_wait(asio::use_awaitable);
+}
+
+/// Two ends of TLS in this thread, which are driven by hand.
+class TlsStreamTest : public ::testing::Test {
+ protected:
+  TlsStreamTest() {
+    tcp::socket near(context_);
+    near.connect(acceptor_.local_endpoint());
+    tcp::socket far = acceptor_.accept();
+    server.emplace(std::move(far), server_.context());
+    client.emplace(std::move(near), client_.context());
+    for (bool over = false; !over;) {
+      const TlsStream::Step ours = client->handshake(Side::Client);
+      const TlsStream::Step theirs = server->handshake(Side::Server);
+      over = ours.need == TlsStream::Need::Nothing && theirs.need == TlsStream::Need::Nothing;
+      EXPECT_FALSE(ours.error || theirs.error);
+    }
+  }
+  void change_keys(int times) {
+    for (int i = 0; i < times; ++i) {
+      ASSERT_EQ(SSL_key_update(client->native_handle(), SSL_KEY_UPDATE_NOT_REQUESTED), 1);
+      ASSERT_EQ(SSL_do_handshake(client->native_handle()), 1);
+    }
+  }
+  /// What the server reads once something has come.
+  TlsStream::Step read() {
+    TlsStream::Step step;
+    do {
+      step = server->read(asio::buffer(buffer));
+    } while (!step.error && step.need == TlsStream::Need::ToRead);
+    return step;
+  }
+
+  asio::io_context context_{1};
+  tests::Certificates authority_{"lakeside"};
+  Credentials server_ =
+      Credentials::load(authority_.hub(), Side::Server, {"lakeside", Role::Coordinator, "hub"}).value();
+  Credentials client_ =
+      Credentials::load(authority_.silo("silo-0"), Side::Client, {"lakeside", Role::Silo, "silo-0"}).value();
+  tcp::acceptor acceptor_{context_, {asio::ip::address_v4::loopback(), 0}};
+  std::array<char, 65536> buffer{};
+  std::optional<TlsStream> server;
+  std::optional<TlsStream> client;
+};
+
+TEST_F(TlsStreamTest, WhatWasWrittenIsReadAndAnEndIsAnEnd) {
+  EXPECT_EQ(server->read(asio::buffer(buffer)).need, TlsStream::Need::ToRead);
+  EXPECT_EQ(client->write(asio::buffer("hello", 5)).size, 5U);
+  const TlsStream::Step step = read();
+  EXPECT_EQ(std::string_view(buffer.data(), step.size), "hello");
+  client->next_layer().close();
+  EXPECT_TRUE(read().error);
+}
+
+TEST_F(TlsStreamTest, AConnectionThatIsClosedReadsAndWritesNothingElse) {
+  server->next_layer().close();
+  // The next descriptor has the number that was the connection's: nothing of it is read, and nothing comes to it.
+  tcp::socket other(context_);
+  other.connect(acceptor_.local_endpoint());
+  EXPECT_TRUE(server->read(asio::buffer(buffer)).error);
+  EXPECT_TRUE(server->write(asio::buffer("x", 1)).error);
+  tcp::socket end = acceptor_.accept();
+  EXPECT_EQ(end.available(), 0U);
+}
+
+TEST_F(TlsStreamTest, APeerThatDoesNothingButChangeItsKeysIsNotHeardAnyMore) {
+  change_keys(TlsStream::kKeyUpdatesMax);
+  ASSERT_EQ(client->write(asio::buffer("x", 1)).size, 1U);
+  EXPECT_EQ(read().size, 1U);
+  change_keys(1);
+  // What OpenSSL had read already is still decrypted; nothing more is read of the socket.
+  TlsStream::Step step;
+  for (int i = 0; i < 3 && !step.error; ++i) {
+    ASSERT_EQ(client->write(asio::buffer("y", 1)).size, 1U);
+    step = read();
+  }
+  EXPECT_TRUE(step.error);
 }
 
 /// A vector of somewhat more than the size that needs no turn.

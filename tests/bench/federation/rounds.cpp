@@ -126,8 +126,8 @@ void bench_start(int runs, int silos) {
     seconds.push_back(seconds_since(since));
     kill_all({coordinator});
   }
-  fmt::print("start: {} ended runs of {} silos in the store\n  until the ports are open {:.0f} ms (median of {})\n", runs,
-             silos, 1e3 * median(seconds), seconds.size());
+  fmt::print("start: {} ended runs of {} silos in the store\n  until the ports are open {:.0f} ms (median of {})\n",
+             runs, silos, 1e3 * median(seconds), seconds.size());
 }
 
 }  // namespace undertone::bench
