@@ -22,8 +22,8 @@ Profile::~Profile() {
   count_spans_in(nullptr);
   for (std::size_t i = 0; i < kActivities; ++i) {
     const SpanTotals::Total& total = totals_->of[i];
-    spdlog::info("profile activity={} times={} ms={:.3f}", name_of(static_cast<Activity>(i)), total.times.load(),
-                 1e-6 * static_cast<double>(total.nanoseconds.load()));
+    spdlog::info("profile activity={} times={} us={}", name_of(static_cast<Activity>(i)), total.times.load(),
+                 total.nanoseconds.load() / 1000);
   }
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);

@@ -19,7 +19,7 @@ const char* name_of(Activity activity) noexcept {
     case Activity::Committing:
       return "committing";
     case Activity::WritingHead:
-      return "writing head";
+      return "writing_head";
     case Activity::Encoding:
       return "encoding";
     case Activity::Decoding:

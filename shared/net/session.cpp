@@ -120,6 +120,19 @@ asio::awaitable<Result<certificates::CertificateFacts>> Session::handshake(Side 
   co_return identity;
 }
 
+Result<std::vector<wire::Message>> Session::take(char* bytes, std::size_t size) {
+  struct Wipe {
+    char* bytes;
+    std::size_t size;
+    ~Wipe() { OPENSSL_cleanse(bytes, size); }
+  };
+  if (!wiping_) return decoder_.feed({bytes, size});
+  const Wipe wipe{bytes, size};  // whatever happens: the buffer outlives this connection
+  Result<std::vector<wire::Message>> messages = decoder_.feed({bytes, size});
+  decoder_.wipe();
+  return messages;
+}
+
 asio::awaitable<Result<wire::Message>> Session::receive() {
   while (true) {
     while (!received_.empty()) {
@@ -153,11 +166,7 @@ asio::awaitable<Result<wire::Message>> Session::receive() {
     since_pause_ += std::max(size, kTurnBytes / kTurnReads);
     bytes_received_ += size;
     last_heard_ = std::chrono::steady_clock::now();
-    Result<std::vector<wire::Message>> messages = decoder_.feed({buffer.data(), size});
-    if (wiping_) {
-      OPENSSL_cleanse(buffer.data(), size);
-      decoder_.wipe();
-    }
+    Result<std::vector<wire::Message>> messages = take(buffer.data(), size);
     if (!messages) {
       send(wire::Fault{messages.error().code, messages.error().message});
       finish();

@@ -29,7 +29,7 @@ int write_to_socket(BIO* bio, const char* bytes, std::size_t count, std::size_t*
   BIO_clear_retry_flags(bio);
   tcp::socket& socket = end_of(bio).socket;
   if (!socket.is_open()) return 0;  // its number may be another connection's by now
-  const ssize_t moved = ::send(socket.native_handle(), bytes, count, MSG_NOSIGNAL);
+  const ssize_t moved = ::send(socket.native_handle(), bytes, count, MSG_NOSIGNAL | MSG_DONTWAIT);
   return outcome_of(bio, moved, written, &BIO_set_flags, BIO_FLAGS_WRITE | BIO_FLAGS_SHOULD_RETRY);
 }
 
@@ -37,11 +37,11 @@ int read_from_socket(BIO* bio, char* into, std::size_t count, std::size_t* read)
   BIO_clear_retry_flags(bio);
   SocketEnd& end = end_of(bio);
   if (!end.socket.is_open()) return 0;
-  if (end.key_updates > TlsStream::kKeyUpdatesMax) {
+  if (end.handshake_messages > TlsStream::kHandshakeMessagesMax) {
     errno = EPROTO;
     return 0;
   }
-  const ssize_t moved = ::recv(end.socket.native_handle(), into, count, 0);
+  const ssize_t moved = ::recv(end.socket.native_handle(), into, count, MSG_DONTWAIT);
   if (moved == 0) BIO_set_flags(bio, BIO_FLAGS_IN_EOF);
   return outcome_of(bio, moved, read, &BIO_set_flags, BIO_FLAGS_READ | BIO_FLAGS_SHOULD_RETRY);
 }
@@ -62,12 +62,11 @@ int begin(BIO* bio) {
   return 1;
 }
 
-/// Counts what OpenSSL does not bound.
-void on_message(int sent, int /*version*/, int type, const void* bytes, std::size_t count, SSL* /*connection*/,
+/// Counts what OpenSSL does not bound: changes of keys, tickets, and whatever else may follow a handshake.
+void on_message(int sent, int /*version*/, int type, const void* /*bytes*/, std::size_t /*count*/, SSL* /*connection*/,
                 void* end) {
-  if (sent == 0 && type == SSL3_RT_HANDSHAKE && count > 0 &&
-      *static_cast<const unsigned char*>(bytes) == SSL3_MT_KEY_UPDATE)
-    ++static_cast<SocketEnd*>(end)->key_updates;
+  SocketEnd& counted = *static_cast<SocketEnd*>(end);
+  if (sent == 0 && type == SSL3_RT_HANDSHAKE && counted.greeted) ++counted.handshake_messages;
 }
 
 /// Asio's sockets as OpenSSL's sources and sinks.
@@ -120,6 +119,7 @@ TlsStream::Step TlsStream::outcome(int result, std::size_t size) const {
       break;
   }
   const unsigned long code = ERR_get_error();
+  if (code == 0) return {boost::asio::ssl::error::unspecified_system_error, 0, Need::Nothing};
   if (ERR_GET_REASON(code) == SSL_R_UNEXPECTED_EOF_WHILE_READING)
     return {boost::asio::ssl::error::stream_truncated, 0, Need::Nothing};
   return {boost::system::error_code(static_cast<int>(code), error::get_ssl_category()), 0, Need::Nothing};
@@ -128,7 +128,9 @@ TlsStream::Step TlsStream::outcome(int result, std::size_t size) const {
 TlsStream::Step TlsStream::handshake(Side side) {
   ERR_clear_error();
   errno = 0;
-  return outcome(side == Side::Client ? SSL_connect(connection_.get()) : SSL_accept(connection_.get()), 0);
+  const Step step = outcome(side == Side::Client ? SSL_connect(connection_.get()) : SSL_accept(connection_.get()), 0);
+  end_->greeted = !step.error && step.need == Need::Nothing;
+  return step;
 }
 
 TlsStream::Step TlsStream::read(boost::asio::mutable_buffer into) {

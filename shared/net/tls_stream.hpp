@@ -17,7 +17,8 @@ namespace undertone::net {
 /// What OpenSSL reads from and writes to.
 struct SocketEnd {
   boost::asio::ip::tcp::socket socket;
-  int key_updates = 0;  // that came
+  bool greeted = false;        // the handshake is over
+  int handshake_messages = 0;  // that came after it
 };
 
 /// TLS over a socket of Asio. OpenSSL reads from the socket and writes to it itself, where Asio's own stream copies
@@ -26,9 +27,9 @@ struct SocketEnd {
 class TlsStream {
  public:
   enum class Need { Nothing, ToRead, ToWrite };
-  /// A peer that changes its keys more often is not heard any more: our programs never do, each change costs 20 us, and
-  /// OpenSSL takes as many as have come before it returns.
-  static constexpr int kKeyUpdatesMax = 32;
+  /// A peer that changes its keys, or gives tickets, more often is not heard any more: our programs never do, each such
+  /// message costs 20 us, and OpenSSL takes as many as have come before it returns.
+  static constexpr int kHandshakeMessagesMax = 32;
   struct Step {
     boost::system::error_code error;
     std::size_t size = 0;  // bytes of plain text that went through

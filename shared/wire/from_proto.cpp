@@ -65,7 +65,8 @@ Result<std::optional<Digest>> digest_or_none(const std::string& bytes, const cha
 Result<wire::Receipt> from_proto(const v1::LedgerReceipt& receipt) {
   const Result<Digest> hash = digest_from_bytes(receipt.hash());
   const Result<Digest> ledger = digest_from_bytes(receipt.ledger());
-  if (receipt.sequence() == 0 || !hash || !ledger || receipt.signature().size() != 64) {
+  if (receipt.sequence() == 0 || receipt.sequence() > INT64_MAX || !hash || !ledger ||
+      receipt.signature().size() != 64) {
     return malformed("a ledger receipt of the wrong form");
   }
   return wire::Receipt{*ledger, receipt.sequence(), *hash, receipt.signature()};

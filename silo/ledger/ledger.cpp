@@ -455,7 +455,8 @@ Result<std::optional<StoredReply>> Ledger::find_reply(const RunId& run, RoundInd
                 database_->prepare("SELECT query, bytes FROM replies WHERE run = ? AND round = ?"));
   row.bind_blob(1, run.bytes()).bind(2, static_cast<std::int64_t>(round.value));
   UNDERTONE_TRY(const bool found, row.step());
-  if (!found) return std::optional<StoredReply>();
+  if (!found)
+    return Error{ErrorCode::LedgerCorrupt, "the stored reply is missing or is not the one that was committed"};
   UNDERTONE_TRY(const Digest stored, digest_from_bytes(row.bytes(0)));
   if (stored != query) {
     return Error{ErrorCode::UnplannedQuery,

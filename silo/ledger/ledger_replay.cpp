@@ -255,15 +255,15 @@ Status Ledger::check_replies() {
                              counts.integer(0), released.size(), counts.integer(1), reserved)};
   }
   // Replies stand in the order of their entries where this program wrote them: one walk along both.
-  UNDERTONE_TRY(store::Statement rows,
-                database_->prepare("SELECT run, round, query, bytes FROM replies ORDER BY rowid"));
+  UNDERTONE_TRY(store::Statement rows, database_->prepare("SELECT run, round, query, bytes, typeof(run) = 'blob' AND "
+                                                          "typeof(round) = 'integer' FROM replies ORDER BY rowid"));
   bool in_order = true;
   for (const Committed& one : released) {
     if (in_order) {
       UNDERTONE_TRY(in_order, rows.step());
     }
-    in_order =
-        in_order && rows.view(0) == one.run.bytes() && rows.integer(1) == static_cast<std::int64_t>(one.round.value);
+    in_order = in_order && rows.integer(4) == 1 && rows.view(0) == one.run.bytes() &&
+               rows.integer(1) == static_cast<std::int64_t>(one.round.value);
     if (in_order && rows.view(2) == as_bytes(one.query) && sha256(rows.view(3)) == one.reply) continue;
     const Result<std::optional<StoredReply>> reply = find_reply(one.run, one.round, one.query);
     if (!reply) return corrupt(one.sequence, reply.error().message);

@@ -156,7 +156,7 @@ TEST_F(TlsStreamTest, AConnectionThatIsClosedReadsAndWritesNothingElse) {
 }
 
 TEST_F(TlsStreamTest, APeerThatDoesNothingButChangeItsKeysIsNotHeardAnyMore) {
-  change_keys(TlsStream::kKeyUpdatesMax);
+  change_keys(TlsStream::kHandshakeMessagesMax);
   ASSERT_EQ(client->write(asio::buffer("x", 1)).size, 1U);
   EXPECT_EQ(read().size, 1U);
   change_keys(1);
@@ -165,6 +165,21 @@ TEST_F(TlsStreamTest, APeerThatDoesNothingButChangeItsKeysIsNotHeardAnyMore) {
   for (int i = 0; i < 3 && !step.error; ++i) {
     ASSERT_EQ(client->write(asio::buffer("y", 1)).size, 1U);
     step = read();
+  }
+  EXPECT_TRUE(step.error);
+}
+
+TEST_F(TlsStreamTest, AServerThatDoesNothingButGiveTicketsIsNotHeardAnyMore) {
+  for (int i = 0; i <= TlsStream::kHandshakeMessagesMax; ++i) {
+    ASSERT_EQ(SSL_new_session_ticket(server->native_handle()), 1);
+    ASSERT_EQ(SSL_do_handshake(server->native_handle()), 1);
+  }
+  TlsStream::Step step;
+  for (int i = 0; i < 3 && !step.error; ++i) {
+    ASSERT_EQ(server->write(asio::buffer("y", 1)).size, 1U);
+    do {
+      step = client->read(asio::buffer(buffer));
+    } while (!step.error && step.need == TlsStream::Need::ToRead);
   }
   EXPECT_TRUE(step.error);
 }

@@ -71,7 +71,10 @@ TEST(SpansTest, ThreadsDoNotTakeFromEachOther) {
 
 TEST(SpansTest, EveryActivityHasAName) {
   std::set<std::string> names;
-  for (std::size_t i = 0; i < kActivities; ++i) names.insert(name_of(static_cast<Activity>(i)));
+  for (std::size_t i = 0; i < kActivities; ++i) {
+    names.insert(name_of(static_cast<Activity>(i)));
+    EXPECT_EQ(std::string(name_of(static_cast<Activity>(i))).find(' '), std::string::npos);  // a field of the log
+  }
   EXPECT_EQ(names.size(), kActivities);
   EXPECT_FALSE(names.contains(""));
 }

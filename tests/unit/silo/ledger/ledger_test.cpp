@@ -621,6 +621,17 @@ TEST_F(LedgerTest, ATruncatedLedgerIsRefused) {
   expect_refused(ErrorCode::LedgerRolledBack, "older copy", "older copy");
 }
 
+/// SQLite compares such a value as another one, and shows it as the same: a look-up would not find the reply.
+TEST_F(LedgerTest, AReplyWhoseKeyIsOfAnotherTypeIsRefused) {
+  {
+    Ledger ledger = open().value();
+    spend(ledger, 3);
+  }
+  close();
+  sql("UPDATE replies SET run = CAST(run AS TEXT) WHERE round = 1");
+  expect_refused(ErrorCode::LedgerCorrupt, "the stored reply is missing", "replies");
+}
+
 TEST_F(LedgerTest, AGapIsRefused) {
   {
     Ledger ledger = open().value();
