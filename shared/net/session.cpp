@@ -101,7 +101,7 @@ asio::awaitable<Result<certificates::CertificateFacts>> Session::handshake(Side 
   stream_.next_layer().set_option(asio::ip::tcp::no_delay(true), ignored);
   TlsStream::Step step = stream_.handshake(side);
   while (!step.error && step.need != TlsStream::Need::Nothing) {
-    const auto [failed] = co_await stream_.ready_for(step.need);
+    const boost::system::error_code failed = co_await stream_.ready_for(step.need);
     step = failed ? TlsStream::Step{failed} : stream_.handshake(side);
   }
   if (const boost::system::error_code error = step.error) {
@@ -152,7 +152,7 @@ asio::awaitable<Result<wire::Message>> Session::receive() {
     TlsStream::Step step = stream_.read(asio::buffer(buffer));
     while (!step.error && step.need != TlsStream::Need::Nothing) {
       since_pause_ = 0;
-      const auto [failed] = co_await stream_.ready_for(step.need);
+      const boost::system::error_code failed = co_await stream_.ready_for(step.need);
       step = failed ? TlsStream::Step{failed} : stream_.read(asio::buffer(buffer));
     }
     listening_ = false;
@@ -241,21 +241,20 @@ void Session::shrink_outbox() {
 
 asio::awaitable<boost::system::error_code> Session::write(const std::string& bytes) {
   std::size_t written = 0;
-  std::size_t since_pause = 0;
   while (written < bytes.size()) {
-    const std::size_t most = std::min(bytes.size() - written, kTurnBytes - since_pause);
+    const std::size_t most = std::min(bytes.size() - written, kTurnBytes - written_since_pause_);
     const TlsStream::Step step = stream_.write(asio::buffer(bytes.data() + written, most));
     if (step.error) co_return step.error;
     last_taken_ = std::chrono::steady_clock::now();
     written += step.size;
-    since_pause += step.size;
+    written_since_pause_ += step.size;
     if (step.need != TlsStream::Need::Nothing) {
-      const auto [failed] = co_await stream_.ready_for(step.need);
+      const boost::system::error_code failed = co_await stream_.ready_for(step.need);
       if (failed) co_return failed;
-      since_pause = 0;
-    } else if (since_pause == kTurnBytes) {
+      written_since_pause_ = 0;
+    } else if (written_since_pause_ == kTurnBytes) {
       (void)co_await asio::post(stream_.get_executor(), kAwait);
-      since_pause = 0;
+      written_since_pause_ = 0;
     }
   }
   co_return boost::system::error_code();

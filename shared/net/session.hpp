@@ -117,7 +117,8 @@ class Session : public std::enable_shared_from_this<Session> {
   SessionLimits limits_;
   wire::Encoder encoder_;
   wire::Decoder decoder_;
-  std::size_t since_pause_ = 0;  // bytes that were read since others had their turn
+  std::size_t since_pause_ = 0;          // bytes that were read since others had their turn
+  std::size_t written_since_pause_ = 0;  // the same of what was written, over all messages
   std::deque<wire::Message> received_;
   std::deque<Bytes> outbox_;
   std::size_t outbox_bytes_ = 0;  // with kMessageBytes for each

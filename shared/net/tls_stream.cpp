@@ -1,11 +1,15 @@
 #include "shared/net/tls_stream.hpp"
 
+#include <algorithm>
+#include <boost/asio/post.hpp>
 #include <boost/asio/ssl/error.hpp>
 #include <cerrno>
 #include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <sys/socket.h>
+
+#include "shared/net/await.hpp"
 
 namespace undertone::net {
 namespace {
@@ -21,14 +25,15 @@ int outcome_of(BIO* bio, ssize_t moved, std::size_t* size, void (*again)(BIO*, i
     return 1;
   }
   *size = 0;
+  if (moved == 0) return 0;  // the peer has ended
   if (moved < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) again(bio, what);
-  return 0;
+  return -1;
 }
 
 int write_to_socket(BIO* bio, const char* bytes, std::size_t count, std::size_t* written) {
   BIO_clear_retry_flags(bio);
   tcp::socket& socket = end_of(bio).socket;
-  if (!socket.is_open()) return 0;  // its number may be another connection's by now
+  if (!socket.is_open()) return -1;  // its number may be another connection's by now
   const ssize_t moved = ::send(socket.native_handle(), bytes, count, MSG_NOSIGNAL | MSG_DONTWAIT);
   return outcome_of(bio, moved, written, &BIO_set_flags, BIO_FLAGS_WRITE | BIO_FLAGS_SHOULD_RETRY);
 }
@@ -36,12 +41,17 @@ int write_to_socket(BIO* bio, const char* bytes, std::size_t count, std::size_t*
 int read_from_socket(BIO* bio, char* into, std::size_t count, std::size_t* read) {
   BIO_clear_retry_flags(bio);
   SocketEnd& end = end_of(bio);
-  if (!end.socket.is_open()) return 0;
+  if (!end.socket.is_open()) return -1;
   if (end.handshake_messages > TlsStream::kHandshakeMessagesMax) {
     errno = EPROTO;
-    return 0;
+    return -1;
   }
-  const ssize_t moved = ::recv(end.socket.native_handle(), into, count, MSG_DONTWAIT);
+  if (end.left == 0) {  // the step is over
+    BIO_set_flags(bio, BIO_FLAGS_READ | BIO_FLAGS_SHOULD_RETRY);
+    return -1;
+  }
+  const ssize_t moved = ::recv(end.socket.native_handle(), into, std::min(count, end.left), MSG_DONTWAIT);
+  if (moved > 0) end.left -= static_cast<std::size_t>(moved);
   if (moved == 0) BIO_set_flags(bio, BIO_FLAGS_IN_EOF);
   return outcome_of(bio, moved, read, &BIO_set_flags, BIO_FLAGS_READ | BIO_FLAGS_SHOULD_RETRY);
 }
@@ -106,7 +116,7 @@ TlsStream::Step TlsStream::outcome(int result, std::size_t size) const {
   const int reason = errno;
   switch (SSL_get_error(connection_.get(), result)) {
     case SSL_ERROR_WANT_READ:
-      return {{}, 0, Need::ToRead};
+      return {{}, 0, end_->left == 0 ? Need::ATurn : Need::ToRead};
     case SSL_ERROR_WANT_WRITE:
       return {{}, 0, Need::ToWrite};
     case SSL_ERROR_ZERO_RETURN:
@@ -125,25 +135,38 @@ TlsStream::Step TlsStream::outcome(int result, std::size_t size) const {
   return {boost::system::error_code(static_cast<int>(code), error::get_ssl_category()), 0, Need::Nothing};
 }
 
-TlsStream::Step TlsStream::handshake(Side side) {
-  ERR_clear_error();
+void TlsStream::begin_step() {
+  ERR_clear_error();  // of other connections
   errno = 0;
+  end_->left = kStepBytes;
+}
+
+boost::asio::awaitable<boost::system::error_code> TlsStream::ready_for(Need need) {
+  if (need == Need::ATurn) {
+    (void)co_await boost::asio::post(get_executor(), kAwait);
+    co_return boost::system::error_code();
+  }
+  const auto what = need == Need::ToRead ? tcp::socket::wait_read : tcp::socket::wait_write;
+  const auto [failed] = co_await end_->socket.async_wait(what, kAwait);
+  co_return failed;
+}
+
+TlsStream::Step TlsStream::handshake(Side side) {
+  begin_step();
   const Step step = outcome(side == Side::Client ? SSL_connect(connection_.get()) : SSL_accept(connection_.get()), 0);
   end_->greeted = !step.error && step.need == Need::Nothing;
   return step;
 }
 
 TlsStream::Step TlsStream::read(boost::asio::mutable_buffer into) {
-  ERR_clear_error();
-  errno = 0;
+  begin_step();
   std::size_t size = 0;
   const int result = SSL_read_ex(connection_.get(), into.data(), into.size(), &size);
   return outcome(result, size);
 }
 
 TlsStream::Step TlsStream::write(boost::asio::const_buffer from) {
-  ERR_clear_error();
-  errno = 0;
+  begin_step();
   std::size_t size = 0;
   const int result = SSL_write_ex(connection_.get(), from.data(), from.size(), &size);
   return outcome(result, size);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl/context.hpp>
@@ -7,7 +9,6 @@
 #include <cstddef>
 #include <memory>
 
-#include "shared/net/await.hpp"
 #include "shared/net/tls.hpp"
 
 struct ssl_st;
@@ -19,6 +20,7 @@ struct SocketEnd {
   boost::asio::ip::tcp::socket socket;
   bool greeted = false;        // the handshake is over
   int handshake_messages = 0;  // that came after it
+  std::size_t left = 0;        // bytes that the step under way may still read
 };
 
 /// TLS over a socket of Asio. OpenSSL reads from the socket and writes to it itself, where Asio's own stream copies
@@ -26,7 +28,10 @@ struct SocketEnd {
 /// A step does what can be done without waiting; whoever takes it waits, and takes it again.
 class TlsStream {
  public:
-  enum class Need { Nothing, ToRead, ToWrite };
+  /// ATurn: others first, then again. A step reads no more than `kStepBytes` of the socket, whatever they are: a peer
+  /// that cuts a greeting into records of a byte holds nobody up.
+  enum class Need { Nothing, ToRead, ToWrite, ATurn };
+  static constexpr std::size_t kStepBytes = 65536;
   /// A peer that changes its keys, or gives tickets, more often is not heard any more: our programs never do, each such
   /// message costs 20 us, and OpenSSL takes as many as have come before it returns.
   static constexpr int kHandshakeMessagesMax = 32;
@@ -44,17 +49,15 @@ class TlsStream {
   /// After a need the same bytes, or more of them, must come again, wherever they lie.
   [[nodiscard]] Step write(boost::asio::const_buffer from);
 
-  /// Until the socket can do what a step needs, or is closed.
-  [[nodiscard]] auto ready_for(Need need) {
-    using boost::asio::ip::tcp;
-    return end_->socket.async_wait(need == Need::ToRead ? tcp::socket::wait_read : tcp::socket::wait_write, kAwait);
-  }
+  /// Until the socket can do what a step needs, or is closed, or others had their turn.
+  [[nodiscard]] boost::asio::awaitable<boost::system::error_code> ready_for(Need need);
 
   [[nodiscard]] boost::asio::any_io_executor get_executor() { return end_->socket.get_executor(); }
   [[nodiscard]] boost::asio::ip::tcp::socket& next_layer() noexcept { return end_->socket; }
   [[nodiscard]] ssl_st* native_handle() noexcept { return connection_.get(); }
 
  private:
+  void begin_step();
   [[nodiscard]] Step outcome(int result, std::size_t size) const;
   struct Free {
     void operator()(ssl_st* connection) const noexcept;

@@ -480,6 +480,8 @@ Status Ledger::check_spend(const RunId& run, RoundIndex round, Block block, cons
   const RunAccount* known = account(run);
   if (known == nullptr) return Error{ErrorCode::UnknownRun, "no job was accepted under this run"};
   if (known->ended) return Error{ErrorCode::UnplannedQuery, "this run has ended: nothing more is answered in it"};
+  if (round.value > INT64_MAX)
+    return Error{ErrorCode::UnplannedQuery, fmt::format("round {} is beyond what a ledger counts", round.value)};
   if (known->last_round && round <= *known->last_round) {
     return Error{ErrorCode::UnplannedQuery,
                  fmt::format("round {} is asked after round {}; rounds are never repeated or reordered", round.value,

@@ -195,6 +195,7 @@ class Ledger {
  private:
   Ledger(store::Database& database, HeadStore& head, const SigningKey& key, crypto::NoiseKind noise, Clock clock);
   [[nodiscard]] Status replay();
+  [[nodiscard]] Status replay_entries();
   [[nodiscard]] Status check_replies();
   /// Compares the head outside with the entries, and lets it catch up where a crash left it one behind.
   [[nodiscard]] Status check_head();
@@ -262,7 +263,10 @@ class Ledger {
     releases::Cost cost;
   };
   std::optional<ParsedCost> parsed_cost_;  // of the release that was applied last
-  std::vector<Committed> replayed_;        // until their replies were checked
+  /// Whether the next reply of the walk is the one that was committed. The first that has another place ends the walk.
+  [[nodiscard]] Result<bool> stands_next(const Committed& one);
+  store::Statement* replies_in_order_ = nullptr;  // the walk, while entries are read back
+  std::vector<Committed> elsewhere_;              // releases whose replies it did not meet, until they are looked up
   wire::Receipt head_;
   std::string head_text_;  // what the head outside says once it has caught up
   bool broken_ = false;    // the store failed: nothing more is handed out

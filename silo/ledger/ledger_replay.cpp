@@ -36,7 +36,28 @@ Result<ReleasedEntry> released_entry(std::uint64_t sequence, const Json& body) {
 
 }  // namespace
 
+Result<bool> Ledger::stands_next(const Committed& one) {
+  if (replies_in_order_ == nullptr) return false;
+  store::Statement& row = *replies_in_order_;
+  UNDERTONE_TRY(const bool more, row.step());
+  const bool same_key = more && row.integer(4) == 1 && row.view(0) == one.run.bytes() &&
+                        row.integer(1) == static_cast<std::int64_t>(one.round.value);
+  if (!same_key) replies_in_order_ = nullptr;
+  return same_key && row.view(2) == as_bytes(one.query) && sha256(row.view(3)) == one.reply;
+}
+
 Status Ledger::replay() {
+  // Replies stand in the order of their entries where this program wrote them: one walk along both.
+  UNDERTONE_TRY(store::Statement replies,
+                database_->prepare("SELECT run, round, query, bytes, typeof(run) = 'blob' AND typeof(round) = "
+                                   "'integer' FROM replies ORDER BY rowid"));
+  replies_in_order_ = &replies;
+  Status replayed = replay_entries();
+  replies_in_order_ = nullptr;
+  return replayed;
+}
+
+Status Ledger::replay_entries() {
   LedgerEntry newest;
   Status replayed = each_entry(*database_, [&](LedgerEntry& entry) -> Status {
     if (entry.sequence != head_.sequence + 1)
@@ -73,7 +94,9 @@ Status Ledger::apply(const LedgerEntry& entry) {
   }
   if (released) {
     UNDERTONE_TRY(apply(entry.sequence, *released));
-    replayed_.push_back({released->run, released->round, released->query, released->reply, entry.sequence});
+    const Committed one{released->run, released->round, released->query, released->reply, entry.sequence};
+    UNDERTONE_TRY(const bool next, stands_next(one));
+    if (!next) elsewhere_.push_back(one);
   }
   advance(entry);
   return {};
@@ -243,28 +266,22 @@ Status Ledger::charge(std::uint64_t sequence, releases::EpsilonAmount epsilon, r
 }
 
 Status Ledger::check_replies() {
-  const std::vector<Committed> released = std::exchange(replayed_, {});
+  const std::vector<Committed> elsewhere = std::exchange(elsewhere_, {});
   std::int64_t reserved = 0;
-  for (const auto& [run, account] : accounts_) reserved += account.returned ? 0 : 1;
+  std::int64_t released = 0;
+  for (const auto& [run, account] : accounts_) {
+    reserved += account.returned ? 0 : 1;
+    released += static_cast<std::int64_t>(account.releases);
+  }
   UNDERTONE_TRY(store::Statement counts,
                 database_->prepare("SELECT (SELECT count(*) FROM replies), (SELECT count(*) FROM jobs)"));
   UNDERTONE_TRY(counts.step());
-  if (counts.integer(0) != static_cast<std::int64_t>(released.size()) || counts.integer(1) != reserved) {
+  if (counts.integer(0) != released || counts.integer(1) != reserved) {
     return Error{ErrorCode::LedgerCorrupt,
                  fmt::format("the ledger has {} replies for {} releases and {} jobs for {} reservations",
-                             counts.integer(0), released.size(), counts.integer(1), reserved)};
+                             counts.integer(0), released, counts.integer(1), reserved)};
   }
-  // Replies stand in the order of their entries where this program wrote them: one walk along both.
-  UNDERTONE_TRY(store::Statement rows, database_->prepare("SELECT run, round, query, bytes, typeof(run) = 'blob' AND "
-                                                          "typeof(round) = 'integer' FROM replies ORDER BY rowid"));
-  bool in_order = true;
-  for (const Committed& one : released) {
-    if (in_order) {
-      UNDERTONE_TRY(in_order, rows.step());
-    }
-    in_order = in_order && rows.integer(4) == 1 && rows.view(0) == one.run.bytes() &&
-               rows.integer(1) == static_cast<std::int64_t>(one.round.value);
-    if (in_order && rows.view(2) == as_bytes(one.query) && sha256(rows.view(3)) == one.reply) continue;
+  for (const Committed& one : elsewhere) {
     const Result<std::optional<StoredReply>> reply = find_reply(one.run, one.round, one.query);
     if (!reply) return corrupt(one.sequence, reply.error().message);
     if (!*reply || sha256((*reply)->bytes) != one.reply)

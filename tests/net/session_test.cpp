@@ -184,6 +184,27 @@ TEST_F(TlsStreamTest, AServerThatDoesNothingButGiveTicketsIsNotHeardAnyMore) {
   EXPECT_TRUE(step.error);
 }
 
+TEST_F(TlsStreamTest, AGreetingInRecordsOfAByteTakesTurnsWithOthers) {
+  tcp::socket stranger(context_);
+  stranger.connect(acceptor_.local_endpoint());
+  TlsStream greeted(acceptor_.accept(), server_.context());
+  const std::string hello = std::string("\x01\x01\x86\xa0", 4) + std::string(30'000, 'x');  // of 100,000 bytes
+  std::string records;
+  for (const char byte : hello) records += std::string("\x16\x03\x01\x00\x01", 5) + byte;
+  ASSERT_GT(records.size(), 2 * TlsStream::kStepBytes);
+  stranger.non_blocking(true);
+  std::size_t sent = 0;
+  bool took_turns = false;
+  for (int i = 0; i < 100'000 && !took_turns; ++i) {
+    boost::system::error_code full;
+    sent += stranger.write_some(asio::buffer(records.data() + sent, records.size() - sent), full);
+    const TlsStream::Step step = greeted.handshake(Side::Server);
+    ASSERT_FALSE(step.error) << step.error.message();
+    took_turns = step.need == TlsStream::Need::ATurn;
+  }
+  EXPECT_TRUE(took_turns);
+}
+
 /// A vector of somewhat more than the size that needs no turn.
 std::shared_ptr<const std::string> large_vector() {
   constexpr std::size_t kElements = AssemblyGate::kSmallBytes / sizeof(std::int64_t) + 1000;
