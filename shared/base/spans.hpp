@@ -7,8 +7,8 @@
 
 namespace undertone {
 
-/// What a program does on the way of an answer, as far as it is counted by itself. The rest of a processor's time is
-/// the kernel's, TLS's and the event loop's.
+/// A program does these things on the way of an answer, and each is counted by itself. The kernel, TLS and the event
+/// loop take the rest of a processor's time.
 enum class Activity : std::uint8_t {
   Signing,      // Ed25519, made or checked
   Hashing,      // SHA-256 and HMAC

@@ -104,7 +104,8 @@ class Session : public std::enable_shared_from_this<Session> {
 
  private:
   [[nodiscard]] asio::awaitable<void> write_loop();
-  /// What these bytes complete. They are overwritten where whoever receives must forget them.
+  /// Decodes these bytes. They are overwritten afterwards where this connection is wiped. @see wipe_received
+  /// @return the messages that they complete
   [[nodiscard]] Result<std::vector<wire::Message>> take(char* bytes, std::size_t size);
   /// Hands all of it to TLS. @return why that failed
   [[nodiscard]] asio::awaitable<boost::system::error_code> write(const std::string& bytes);

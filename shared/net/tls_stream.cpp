@@ -26,7 +26,7 @@ int outcome_of(BIO* bio, ssize_t moved, std::size_t* size, void (*again)(BIO*, i
   }
   *size = 0;
   if (moved == 0) return 0;  // the peer has ended
-  if (moved < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) again(bio, what);
+  if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) again(bio, what);
   return -1;
 }
 

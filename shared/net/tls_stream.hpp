@@ -15,7 +15,7 @@ struct ssl_st;
 
 namespace undertone::net {
 
-/// What OpenSSL reads from and writes to.
+/// OpenSSL reads from this socket and writes to it.
 struct SocketEnd {
   boost::asio::ip::tcp::socket socket;
   bool greeted = false;        // the handshake is over

@@ -66,7 +66,7 @@ class Desk {
   /// What came of offers that neither wait nor were accepted.
   [[nodiscard]] PastOffers& past() noexcept { return past_; }
 
-  /// What the owner has said that an answer depends on.
+  /// An answer depends on this word of the owner.
   struct Standing {
     bool paused = false;
     std::optional<Decision> decision;  // about the run; nothing where the desk does not know it
@@ -74,7 +74,7 @@ class Desk {
       return paused || decision == Decision::Withdrawn || decision == Decision::Refused;
     }
   };
-  /// Read at once: an answer asks for it twice.
+  /// One statement reads it, since every answer asks for it twice.
   [[nodiscard]] Result<Standing> standing(const RunId& run);
   [[nodiscard]] Result<bool> paused();
   [[nodiscard]] Status set_paused(bool paused);

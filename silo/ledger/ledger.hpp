@@ -201,13 +201,13 @@ class Ledger {
   [[nodiscard]] Status check_head();
   /// Whether a head that was kept outside is one of this ledger's. @return its sequence
   [[nodiscard]] Result<std::uint64_t> check_not_behind(const std::string& head);
-  /// What an entry that was read back says.
+  /// Changes the accounts as an entry says that was read back from disk.
   [[nodiscard]] Status apply(const LedgerEntry& entry);
-  /// What an entry of another kind than a release's says.
+  /// Does the same for an entry of any kind but a release's.
   [[nodiscard]] Status apply(std::uint64_t sequence, const nlohmann::json& body);
   [[nodiscard]] Status apply(std::uint64_t sequence, const ReleasedEntry& entry);
   [[nodiscard]] Status apply_reservation(std::uint64_t sequence, const nlohmann::json& body);
-  /// What ends a run, or returns its reservation.
+  /// Does the same for an entry that ends a run or returns its reservation.
   [[nodiscard]] Status apply_end(std::uint64_t sequence, const nlohmann::json& body);
   /// @param out the account of a run that is open
   [[nodiscard]] Status open_account(std::uint64_t sequence, const RunId& run, RunAccount** out);
@@ -231,7 +231,7 @@ class Ledger {
                                    const releases::Cost& cost) const;
   [[nodiscard]] Status append(nlohmann::json body, const std::function<Status()>& with_it);
   /// @param body the entry's, as it is hashed
-  /// @param applied what the entry says, done once it is on disk
+  /// @param applied changes the accounts as the entry says; it is called once the entry is on disk
   /// @param with_it written in the same transaction; null: nothing
   [[nodiscard]] Status append(std::string body, const std::function<Status(std::uint64_t sequence)>& applied,
                               const std::function<Status()>& with_it);

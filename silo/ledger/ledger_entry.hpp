@@ -31,7 +31,7 @@ struct LedgerEntry {
 [[nodiscard]] Digest entry_hash(std::uint64_t sequence, const Digest& previous, std::string_view body);
 /// What is signed when an entry is the head.
 [[nodiscard]] std::string head_message(const Digest& ledger, std::uint64_t sequence, const Digest& hash);
-/// What the head outside says where this is the newest entry: JSON with its keys in order.
+/// The head file holds this line while the entry is the newest. It is JSON with its keys in order.
 [[nodiscard]] std::string head_text(const LedgerEntry& entry);
 [[nodiscard]] const char* noise_name(crypto::NoiseKind noise);
 [[nodiscard]] Error corrupt(std::uint64_t sequence, const std::string& what);

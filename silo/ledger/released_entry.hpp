@@ -10,8 +10,8 @@
 
 namespace undertone::silo {
 
-/// What the entry of a release says: the kind of entry that nearly every entry is, so that it is written and read
-/// without a tree of JSON values.
+/// An entry of a release. Nearly every entry of a ledger is one, so it is written and read without a tree of JSON
+/// values.
 struct ReleasedEntry {
   RunId run{};
   RoundIndex round;

@@ -229,7 +229,7 @@ std::vector<Attacked> silo_attacks_coordinator(tests::Certificates& certificates
       {"silo", "coordinator", fmt::format("{} connections one after another", kConnections), 0, hub->end(), {}});
   constexpr double kHandshakeSeconds = 0.01;  // an ECDHE, a signature, a chain of one
   out.back().ceiling = {0, kHouseSeconds + kHandshakeSeconds * kConnections, kStretch, 2 * kMebibyte + kBesides,
-                        "one session each (64 KiB, 68 KiB of TLS), closed when the next one greets"};
+                        "one session each (17 KiB of OpenSSL and more), closed when the next one greets"};
   return out;
 }
 
